@@ -1,0 +1,13 @@
+//! The pure core: no clock, no randomness, no I/O. It compiles alone
+//! (`--no-default-features`), so the compiler keeps it pure.
+
+pub mod diff;
+pub mod event;
+pub mod ids;
+pub mod policy;
+pub mod principal;
+pub mod review;
+pub mod space;
+pub mod text;
+pub mod time;
+pub mod words;

@@ -1,0 +1,7 @@
+//! The algebra of a review: findings, consensus, axes and one verdict (DESIGN §5).
+
+pub mod axis;
+pub mod coverage;
+pub mod finding;
+pub mod reviewer;
+pub mod snapshot;

@@ -1,0 +1,89 @@
+//! What a pass proved, frozen when it was finalized: the PASS document of
+//! `jury review --format json` and `jury demo --json`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    ids::{FindingId, Sha},
+    principal::Principal,
+    words::words,
+};
+
+use super::{
+    axis::AxisResult,
+    finding::{Axis, Finding, Kind, Priority, Provenance, Side, Status},
+};
+
+words! {
+    /// What a pass comes to; later is worse.
+    pub enum Verdict {
+        /// Nothing that was looked for stands in the way.
+        Ship = "ship",
+        /// A person has to look before this merges.
+        Hold = "hold",
+        /// This must not merge.
+        Block = "block",
+    }
+}
+
+/// The frozen result of one pass. Field names are a public interface: keys may
+/// be added, none renamed, and each is always present.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PassSnapshot {
+    /// The head that was reviewed; `null` for a working tree.
+    pub head_sha: Option<Sha>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// How sure: 0.5 to 1 (DESIGN §5.5).
+    pub confidence: f64,
+    /// Every axis that has a contributor or is gated.
+    pub axes: Vec<AxisResult>,
+    /// Every finding live then, or whose status this pass changed.
+    pub findings: Vec<FindingSnapshot>,
+}
+
+/// A finding as it stood when the pass was finalized.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the fields of `Finding`, flattened")]
+pub struct FindingSnapshot {
+    pub id: FindingId,
+    pub kind: Kind,
+    pub priority: Priority,
+    pub confidence: f64,
+    pub axis: Axis,
+    pub path: Option<String>,
+    pub side: Option<Side>,
+    pub start_line: Option<u32>,
+    pub end_line: Option<u32>,
+    pub status: Status,
+    pub author: Principal,
+    pub confirmed_by: Vec<Principal>,
+    pub provenance: Provenance,
+    pub title: String,
+    pub body: String,
+    pub advisory: bool,
+}
+
+impl From<&Finding> for FindingSnapshot {
+    fn from(f: &Finding) -> Self {
+        let anchor = f.anchor.as_ref();
+        Self {
+            id: f.id.clone(),
+            kind: f.kind,
+            priority: f.priority,
+            confidence: f.confidence.get(),
+            axis: f.axis,
+            path: anchor.map(|a| a.path.clone()),
+            side: anchor.map(|a| a.side),
+            start_line: anchor.map(|a| a.start_line),
+            end_line: anchor.map(|a| a.end_line),
+            status: f.status,
+            author: f.author.clone(),
+            confirmed_by: f.confirmed_by().cloned().collect(),
+            provenance: f.provenance.clone(),
+            title: f.title.clone(),
+            body: f.body.clone(),
+            advisory: f.advisory,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Hostile text, made storable and safe to show.

@@ -1,0 +1,3 @@
+//! The `jury` program.
+
+fn main() {}

@@ -1,0 +1,41 @@
+//! A deterministic reviewer.
+
+use async_trait::async_trait;
+
+use crate::domain::review::{
+    finding::{Axis, Draft, Finding},
+    reviewer::ContributionState,
+};
+
+use super::change::{Change, ChangeError};
+
+/// What an analyzer hands in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// `Complete`, or `Partial` with a note when a file it should judge could not be read.
+    pub state: ContributionState,
+    /// What could not be judged.
+    pub note: Option<String>,
+    /// Its findings; all about added or changed lines.
+    pub drafts: Vec<Draft>,
+}
+
+/// A rule set that judges only what a change adds or alters.
+///
+/// Same change, same report: no clock, no randomness, no network.
+#[async_trait]
+pub trait Analyzer: Send + Sync {
+    /// A short stable name, e.g. `secrets`; the principal is `analyzer:<name>`.
+    fn name(&self) -> &'static str;
+
+    /// The axis it answers for.
+    fn axis(&self) -> Axis;
+
+    /// Judges the change.
+    async fn analyze(&self, change: &dyn Change) -> Result<Report, ChangeError>;
+
+    /// For the verifier: does the rule behind `finding` still say the same when it is
+    /// given the whole blob, not the patch? `lines` are the anchored lines as the blob
+    /// has them. `None`: this analyzer cannot tell (the finding then stays unconfirmed).
+    fn holds_in_blob(&self, finding: &Finding, blob: &[u8], lines: &[&[u8]]) -> Option<bool>;
+}

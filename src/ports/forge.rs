@@ -1,0 +1,217 @@
+//! The forge: what Jury reads there and says there.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    event::{Account, Repo},
+    ids::{CheckRunId, InstallationId, ReviewId, Sha},
+    review::finding::Side,
+    space::{PullRef, PullSnapshot, RepoRef},
+    words::words,
+};
+
+use super::change::{Change, ChangeError};
+
+/// What can go wrong with a request, told apart by what a caller does about it.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgeError {
+    /// Nothing was done; try again (after the given milliseconds when the forge said so).
+    #[error("try again: {reason}")]
+    Later {
+        /// What happened, without secrets.
+        reason: String,
+        /// Milliseconds to wait at least.
+        after_ms: Option<i64>,
+    },
+    /// A write was sent and no clear answer came: it may or may not have happened.
+    #[error("outcome unknown: {0}")]
+    Unknown(String),
+    /// The thing does not exist or is not visible to the App.
+    #[error("not found: {0}")]
+    NotFound(String),
+    /// The App may not: missing permission, suspended or deleted installation, bad key.
+    #[error("not permitted: {0}")]
+    Forbidden(String),
+    /// The forge refused the content (422); the messages are its own words.
+    #[error("refused: {}", .0.join("; "))]
+    Refused(Vec<String>),
+    /// Anything else; for the log.
+    #[error("{0}")]
+    Internal(String),
+}
+
+words! {
+    /// A check run's conclusion.
+    pub enum Conclusion {
+        /// Lets a required check pass.
+        Success = "success",
+        /// Does not.
+        ActionRequired = "action_required",
+        /// Does not.
+        Failure = "failure",
+        /// Does not.
+        TimedOut = "timed_out",
+        /// Does not.
+        Cancelled = "cancelled",
+        /// Lets a required check pass: only under `gate = "advisory"`.
+        Neutral = "neutral",
+    }
+}
+
+/// What a check run should show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckView {
+    /// `None` = in progress.
+    pub conclusion: Option<Conclusion>,
+    /// One line.
+    pub title: String,
+    /// Markdown, at most 65,535 characters.
+    pub summary: String,
+    /// The page behind the check.
+    pub details_url: String,
+    /// At most 50 are sent a request; the forge appends.
+    pub annotations: Vec<Annotation>,
+}
+
+/// A remark on lines of the head, shown beside a check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Annotation {
+    /// The path on the head.
+    pub path: String,
+    /// First line.
+    pub start_line: u32,
+    /// Last line.
+    pub end_line: u32,
+    /// `notice`, `warning` or `failure`.
+    pub level: String,
+    /// At most 255 characters.
+    pub title: String,
+    /// At most 64 KiB.
+    pub message: String,
+}
+
+/// A check run of ours as the forge has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRun {
+    /// Its id.
+    pub id: CheckRunId,
+    /// What we called it when it was made.
+    pub external_id: String,
+    /// `None` while it is not completed.
+    pub conclusion: Option<String>,
+}
+
+words! {
+    /// How a review is submitted. There is no pending one: the event is always sent.
+    pub enum ReviewEvent {
+        /// Says something.
+        Comment = "COMMENT",
+        /// Keeps the pull request from merging where reviews are required.
+        RequestChanges = "REQUEST_CHANGES",
+        /// Only where the owner opted in.
+        Approve = "APPROVE",
+    }
+}
+
+/// A review to submit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewView {
+    /// The head it speaks of.
+    pub commit: Sha,
+    /// How.
+    pub event: ReviewEvent,
+    /// Markdown with our marker; never empty; at most 65,536 characters.
+    pub body: String,
+    /// At most 30.
+    pub comments: Vec<ReviewComment>,
+}
+
+/// One inline comment of a review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewComment {
+    /// The path.
+    pub path: String,
+    /// The last line.
+    pub line: u32,
+    /// The side.
+    pub side: Side,
+    /// The first line, when there is more than one: below `line`, in the same hunk.
+    pub start_line: Option<u32>,
+    /// Markdown.
+    pub body: String,
+}
+
+/// A review of ours as the forge has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostedReview {
+    /// Its id.
+    pub id: ReviewId,
+    /// `PENDING`, `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED` or `DISMISSED`.
+    pub state: String,
+    /// Its text.
+    pub body: String,
+}
+
+/// An installation of the App.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// Its id.
+    pub id: InstallationId,
+    /// The account it is on.
+    pub account: Account,
+    /// Whether it is suspended.
+    pub suspended: bool,
+}
+
+/// A forge. Every write is sent once: a caller that gets [`ForgeError::Unknown`]
+/// looks for its marker (`external_id`, review body) before it sends again.
+#[async_trait]
+pub trait Forge: Send + Sync {
+    /// The host that names workspaces, e.g. `github.com`.
+    fn host(&self) -> &str;
+
+    /// Every installation of the App.
+    async fn installations(&self) -> Result<Vec<Installation>, ForgeError>;
+
+    /// Every repository that the installation reaches.
+    async fn repositories(&self, installation: InstallationId) -> Result<Vec<Repo>, ForgeError>;
+
+    /// Every open pull request, with the number.
+    async fn open_pulls(&self, repo: &RepoRef) -> Result<Vec<(PullRef, PullSnapshot)>, ForgeError>;
+
+    /// A pull request as it is now.
+    async fn pull(&self, pull: &PullRef) -> Result<PullSnapshot, ForgeError>;
+
+    /// Opens the change `merge-base(base, head)..head` for reading.
+    async fn change(&self, pull: &PullRef, snapshot: &PullSnapshot) -> Result<Box<dyn Change>, ChangeError>;
+
+    /// The App's own check runs called `name` on `sha`, newest first, all of them.
+    async fn check_runs(&self, repo: &RepoRef, sha: &Sha, name: &str) -> Result<Vec<CheckRun>, ForgeError>;
+
+    /// Makes a check run.
+    async fn create_check(
+        &self,
+        repo: &RepoRef,
+        sha: &Sha,
+        name: &str,
+        external_id: &str,
+        view: &CheckView,
+    ) -> Result<CheckRunId, ForgeError>;
+
+    /// Changes a check run that is not completed (the forge does not reopen one).
+    async fn update_check(&self, repo: &RepoRef, id: CheckRunId, view: &CheckView) -> Result<(), ForgeError>;
+
+    /// The App's own reviews of the pull request, oldest first, all of them.
+    async fn own_reviews(&self, pull: &PullRef) -> Result<Vec<PostedReview>, ForgeError>;
+
+    /// Submits a review: all of it or nothing.
+    async fn submit_review(&self, pull: &PullRef, review: &ReviewView) -> Result<ReviewId, ForgeError>;
+
+    /// Takes back a request for changes.
+    async fn dismiss_review(&self, pull: &PullRef, review: ReviewId, message: &str)
+    -> Result<(), ForgeError>;
+
+    /// Deletes a left-over pending review of ours.
+    async fn delete_pending_review(&self, pull: &PullRef, review: ReviewId) -> Result<(), ForgeError>;
+}
