@@ -1,0 +1,1 @@
+//! Deterministic reviewers, one file each. They judge only what a change adds or alters.

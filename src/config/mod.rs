@@ -1,0 +1,1 @@
+//! The server's configuration: `jury.toml` and `JURY_…` variables.

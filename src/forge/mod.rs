@@ -1,0 +1,1 @@
+//! Forges behind [`crate::ports::forge`] and [`crate::ports::change`].

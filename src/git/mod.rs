@@ -1,0 +1,1 @@
+//! The one hardened way to run git.

@@ -1,0 +1,1 @@
+//! HTTP in: webhooks, health, metrics.

@@ -1,0 +1,1 @@
+//! What is remembered: SQLite or Postgres behind one transaction type.
