@@ -3,5 +3,6 @@
 pub mod axis;
 pub mod coverage;
 pub mod finding;
+pub mod pass;
 pub mod reviewer;
 pub mod snapshot;
