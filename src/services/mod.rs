@@ -1,1 +1,3 @@
 //! Use cases, one verb a file.
+
+pub mod accept_delivery;
