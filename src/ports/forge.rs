@@ -41,23 +41,7 @@ pub enum ForgeError {
     Internal(String),
 }
 
-words! {
-    /// A check run's conclusion.
-    pub enum Conclusion {
-        /// Lets a required check pass.
-        Success = "success",
-        /// Does not.
-        ActionRequired = "action_required",
-        /// Does not.
-        Failure = "failure",
-        /// Does not.
-        TimedOut = "timed_out",
-        /// Does not.
-        Cancelled = "cancelled",
-        /// Lets a required check pass: only under `gate = "advisory"`.
-        Neutral = "neutral",
-    }
-}
+pub use crate::domain::review::check::Conclusion;
 
 /// What a check run should show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

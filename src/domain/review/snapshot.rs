@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     ids::{FindingId, Sha},
+    policy::Gate,
     principal::Principal,
     words::words,
 };
@@ -36,6 +37,8 @@ pub struct PassSnapshot {
     pub verdict: Verdict,
     /// How sure: 0.5 to 1 (DESIGN §5.5).
     pub confidence: f64,
+    /// What the owner's policy made of the check when the pass was finalized.
+    pub gate: Gate,
     /// Every axis that has a contributor or is gated.
     pub axes: Vec<AxisResult>,
     /// Every finding live then, or whose status this pass changed.

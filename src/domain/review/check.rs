@@ -1,0 +1,149 @@
+//! What a check run says of a head.
+//!
+//! A check belongs to (repository, commit, name), not to a pull request: two pull
+//! requests with one head share it, so it shows the worst of what they say. It
+//! never says `success` while one of them is still being reviewed.
+
+use crate::domain::{ids::PullNumber, policy::Gate, words::words};
+
+use super::snapshot::{PassSnapshot, Verdict};
+
+words! {
+    /// A check run's conclusion. Branch protection takes `success`, `neutral` and
+    /// `skipped` as passed (GitHub docs, "Troubleshooting required status checks").
+    pub enum Conclusion {
+        /// Lets a required check pass: a `ship`.
+        Success = "success",
+        /// Lets a required check pass: only where the owner said `gate = "advisory"`.
+        Neutral = "neutral",
+        /// The check no longer matters: superseded or closed.
+        Cancelled = "cancelled",
+        /// A person has to act: a `hold`, a draft.
+        ActionRequired = "action_required",
+        /// Jury hit its own time limit.
+        TimedOut = "timed_out",
+        /// A `block`, or a review that broke.
+        Failure = "failure",
+    }
+}
+
+/// Where the review of one open pull request on a head stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing<'a> {
+    /// It is being reviewed, or about to be.
+    Running,
+    /// It is a draft, and drafts are not reviewed.
+    Draft,
+    /// Its pass came to a verdict.
+    Finished(&'a PassSnapshot),
+    /// Its pass hit the time limit.
+    TimedOut,
+    /// Its pass broke.
+    Broken(&'a str),
+}
+
+impl Standing<'_> {
+    /// The conclusion this standing alone comes to; `None` while it is running.
+    pub fn conclusion(&self) -> Option<Conclusion> {
+        Some(match self {
+            Self::Running => return None,
+            Self::Draft => Conclusion::ActionRequired,
+            Self::TimedOut => Conclusion::TimedOut,
+            Self::Broken(_) => Conclusion::Failure,
+            Self::Finished(pass) => match (pass.verdict, pass.gate) {
+                (Verdict::Ship, _) => Conclusion::Success,
+                (Verdict::Hold, Gate::Required) => Conclusion::ActionRequired,
+                (Verdict::Hold, Gate::Advisory) => Conclusion::Neutral,
+                (Verdict::Block, _) => Conclusion::Failure,
+            },
+        })
+    }
+}
+
+/// The one standing that a head's check shows: a running one before all, else the
+/// worst. Ties go to the lowest pull request number. `None` without any.
+pub fn decisive<'s, 'a>(
+    standings: impl IntoIterator<Item = &'s (PullNumber, Standing<'a>)>,
+) -> Option<&'s (PullNumber, Standing<'a>)>
+where
+    'a: 's,
+{
+    // `None` (running) must win over every conclusion.
+    let rank = |s: &Standing<'_>| s.conclusion().map_or(u8::MAX, |c| c as u8);
+    standings
+        .into_iter()
+        .max_by(|(n, s), (m, t)| rank(s).cmp(&rank(t)).then(m.cmp(n)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(verdict: Verdict, gate: Gate) -> PassSnapshot {
+        PassSnapshot {
+            head_sha: None,
+            verdict,
+            confidence: 1.0,
+            gate,
+            axes: vec![],
+            findings: vec![],
+        }
+    }
+
+    #[test]
+    fn a_running_review_keeps_every_conclusion_back() {
+        let block = pass(Verdict::Block, Gate::Required);
+        let ship = pass(Verdict::Ship, Gate::Required);
+        for finished in [&block, &ship] {
+            let both = [
+                (PullNumber(1), Standing::Finished(finished)),
+                (PullNumber(2), Standing::Running),
+            ];
+            let (number, standing) = decisive(&both).unwrap();
+            assert_eq!((*number, standing.conclusion()), (PullNumber(2), None));
+        }
+    }
+
+    #[test]
+    fn two_pull_requests_on_one_head_show_the_worst() {
+        let ship = pass(Verdict::Ship, Gate::Required);
+        let hold = pass(Verdict::Hold, Gate::Required);
+        let standings = [
+            (PullNumber(1), Standing::Finished(&ship)),
+            (PullNumber(2), Standing::Finished(&hold)),
+            (PullNumber(3), Standing::Draft),
+            (PullNumber(4), Standing::Broken("x")),
+        ];
+        for upto in 1..=standings.len() {
+            let worst = standings[..upto].iter().filter_map(|(_, s)| s.conclusion()).max();
+            assert_eq!(decisive(&standings[..upto]).unwrap().1.conclusion(), worst);
+        }
+        assert_eq!(
+            decisive(&standings[1..3]).unwrap().0,
+            PullNumber(2),
+            "a tie goes to the lower number"
+        );
+        assert_eq!(decisive(&[]), None);
+    }
+
+    #[test]
+    fn only_a_ship_is_a_success_and_neutral_needs_the_owners_word() {
+        for gate in [Gate::Required, Gate::Advisory] {
+            for verdict in Verdict::ALL {
+                let pass = pass(*verdict, gate);
+                let said = Standing::Finished(&pass).conclusion().unwrap();
+                assert_eq!(said == Conclusion::Success, *verdict == Verdict::Ship);
+                assert_eq!(
+                    said == Conclusion::Neutral,
+                    *verdict == Verdict::Hold && gate == Gate::Advisory
+                );
+            }
+        }
+        for standing in [Standing::Draft, Standing::TimedOut, Standing::Broken("x")] {
+            assert!(!matches!(
+                standing.conclusion(),
+                Some(Conclusion::Success | Conclusion::Neutral)
+            ));
+        }
+    }
+}
