@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    event::{Account, Repo},
+    event::{Account, ForgeEvent, Repo},
     ids::{CheckRunId, InstallationId, ReviewId, Sha},
     review::finding::Side,
     space::{PullRef, PullSnapshot, RepoRef},
@@ -137,6 +137,11 @@ pub struct PostedReview {
     pub body: String,
 }
 
+/// A delivery that is no JSON; the text is safe to log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the delivery cannot be read: {0}")]
+pub struct UnreadableDelivery(pub String);
+
 /// An installation of the App.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
@@ -154,6 +159,10 @@ pub struct Installation {
 pub trait Forge: Send + Sync {
     /// The host that names workspaces, e.g. `github.com`.
     fn host(&self) -> &str;
+
+    /// Reads a delivery whose signature held. Unknown events, actions and fields are
+    /// [`ForgeEvent::Ignored`]; only a body that is no JSON is an error.
+    fn read_delivery(&self, event: &str, body: &[u8]) -> Result<ForgeEvent, UnreadableDelivery>;
 
     /// Every installation of the App.
     async fn installations(&self) -> Result<Vec<Installation>, ForgeError>;

@@ -32,8 +32,8 @@ words! {
 pub enum Standing<'a> {
     /// It is being reviewed, or about to be.
     Running,
-    /// It is a draft, and drafts are not reviewed.
-    Draft,
+    /// It waits for a person; the words say for what (a draft, an approval).
+    Waiting(&'a str),
     /// Its pass came to a verdict.
     Finished(&'a PassSnapshot),
     /// Its pass hit the time limit.
@@ -47,7 +47,7 @@ impl Standing<'_> {
     pub fn conclusion(&self) -> Option<Conclusion> {
         Some(match self {
             Self::Running => return None,
-            Self::Draft => Conclusion::ActionRequired,
+            Self::Waiting(_) => Conclusion::ActionRequired,
             Self::TimedOut => Conclusion::TimedOut,
             Self::Broken(_) => Conclusion::Failure,
             Self::Finished(pass) => match (pass.verdict, pass.gate) {
@@ -111,7 +111,7 @@ mod tests {
         let standings = [
             (PullNumber(1), Standing::Finished(&ship)),
             (PullNumber(2), Standing::Finished(&hold)),
-            (PullNumber(3), Standing::Draft),
+            (PullNumber(3), Standing::Waiting("draft")),
             (PullNumber(4), Standing::Broken("x")),
         ];
         for upto in 1..=standings.len() {
@@ -139,7 +139,11 @@ mod tests {
                 );
             }
         }
-        for standing in [Standing::Draft, Standing::TimedOut, Standing::Broken("x")] {
+        for standing in [
+            Standing::Waiting("draft"),
+            Standing::TimedOut,
+            Standing::Broken("x"),
+        ] {
             assert!(!matches!(
                 standing.conclusion(),
                 Some(Conclusion::Success | Conclusion::Neutral)
