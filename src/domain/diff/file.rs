@@ -1,6 +1,8 @@
 //! One changed file.
 
-use crate::domain::words::words;
+use crate::domain::{review::finding::Side, words::words};
+
+use super::patch::{Hunk, Line, Patch};
 
 words! {
     /// What happened to a file, in the forge's words.
@@ -20,52 +22,14 @@ words! {
     }
 }
 
-/// What happened to a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineKind {
-    /// On both sides.
-    Context,
-    /// Only on the head.
-    Added,
-    /// Only on the base.
-    Removed,
-}
-
-/// One line of a hunk. Lines end at LF only; a CR before it belongs to the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line<'a> {
-    /// What happened to it.
-    pub kind: LineKind,
-    /// Its one-based number on the base; `None` when added.
-    pub old: Option<u32>,
-    /// Its one-based number on the head; `None` when removed.
-    pub new: Option<u32>,
-    /// Its bytes without the LF.
-    pub text: &'a [u8],
-}
-
-/// A run of neighbouring lines, as git printed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk {
-    /// First line on the base; 0 when it has none there.
-    pub old_start: u32,
-    /// Lines on the base.
-    pub old_count: u32,
-    /// First line on the head; 0 when it has none there.
-    pub new_start: u32,
-    /// Lines on the head.
-    pub new_count: u32,
-    /// Where its lines are in the file's patch.
-    pub(super) lines: std::ops::Range<usize>,
-}
-
 /// One changed file: what happened, and the lines a person would see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
     /// The path on the base, when it differs from `path` (renamed, copied).
     pub old_path: Option<String>,
-    /// The path on the head (on the base for a removed file). Bytes that are not
-    /// UTF-8 are replaced; read such a file by its object name.
+    /// The path on the head (on the base for a removed file), as [`super::path_text`]
+    /// writes it: bytes that are not UTF-8 appear as `\xHH`. Read by object name
+    /// where one is known.
     pub path: String,
     /// What happened.
     pub status: FileStatus,
@@ -73,17 +37,87 @@ pub struct ChangedFile {
     pub old_mode: Option<u32>,
     /// File mode on the head.
     pub new_mode: Option<u32>,
-    /// Object name on the base, when known.
+    /// Full object name on the base, when known.
     pub old_oid: Option<String>,
-    /// Object name on the head, when known.
+    /// Full object name on the head, when known.
     pub new_oid: Option<String>,
-    /// Whether the content is no text; then there are no hunks.
+    /// Whether the content of either side is no text. There are then no hunks, but
+    /// for a changed type, where the side that is text keeps its lines.
     pub binary: bool,
     /// Why hunks are missing although the content is text: too large, not sent
     /// by the forge. What is not seen is never counted as clean.
     pub unseen: Option<String>,
-    pub(super) hunks: Vec<Hunk>,
-    pub(super) patch: Vec<u8>,
-    /// End offset and kind of each line of `patch`, in order.
-    pub(super) lines: Vec<(u32, LineKind)>,
+    pub(super) patch: Patch,
+}
+
+impl ChangedFile {
+    /// A file without hunks; the rest is set through the fields and [`Self::with_patch`].
+    pub fn new(path: impl Into<String>, status: FileStatus) -> Self {
+        Self {
+            old_path: None,
+            path: path.into(),
+            status,
+            old_mode: None,
+            new_mode: None,
+            old_oid: None,
+            new_oid: None,
+            binary: false,
+            unseen: None,
+            patch: Patch::default(),
+        }
+    }
+
+    /// The same file with these hunks, e.g. from [`super::parse_file_patch`].
+    #[must_use]
+    pub fn with_patch(self, patch: Patch) -> Self {
+        Self { patch, ..self }
+    }
+
+    /// The path on the base: `old_path` where there is one.
+    pub fn base_path(&self) -> &str {
+        self.old_path.as_deref().unwrap_or(&self.path)
+    }
+
+    /// The path on `side`.
+    pub fn path_on(&self, side: Side) -> &str {
+        match side {
+            Side::Left => self.base_path(),
+            Side::Right => &self.path,
+        }
+    }
+
+    /// The hunks in order; they never overlap on either side.
+    pub fn hunks(&self) -> &[Hunk] {
+        self.patch.hunks()
+    }
+
+    /// The lines of one of this file's hunks, as git printed them.
+    pub fn lines(&self, hunk: &Hunk) -> impl DoubleEndedIterator<Item = Line<'_>> + ExactSizeIterator {
+        self.patch.lines(hunk)
+    }
+
+    /// Every added line: its one-based number on the head and its bytes without the LF.
+    pub fn added_lines(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.patch.added_lines()
+    }
+
+    /// Every removed line: its one-based number on the base and its bytes without the LF.
+    pub fn removed_lines(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.patch.removed_lines()
+    }
+
+    /// Whether the forge takes a comment there: see [`Patch::is_commentable`].
+    pub fn is_commentable(&self, side: Side, line: u32) -> bool {
+        self.patch.is_commentable(side, line)
+    }
+
+    /// The hunk that shows the line: see [`Patch::hunk_of`].
+    pub fn hunk_of(&self, side: Side, line: u32) -> Option<&Hunk> {
+        self.patch.hunk_of(side, line)
+    }
+
+    /// The bytes of a shown line: see [`Patch::line_text`].
+    pub fn line_text(&self, side: Side, line: u32) -> Option<&[u8]> {
+        self.patch.line_text(side, line)
+    }
 }
