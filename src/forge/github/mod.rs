@@ -16,7 +16,7 @@ pub mod payloads;
 mod pulls;
 mod reviews;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use http::{Method, StatusCode};
@@ -34,7 +34,10 @@ use crate::{
     ports::{
         change::{Change, ChangeError},
         clock::Clock,
-        forge::{CheckRun, CheckView, Forge, ForgeError, Installation, PostedReview, ReviewView},
+        forge::{
+            CheckRun, CheckView, Forge, ForgeError, Installation, PostedReview, ReviewView,
+            UnreadableDelivery,
+        },
     },
 };
 
@@ -43,7 +46,7 @@ use client::{Answer, Call, Failure, Transport};
 use loose::{Loose, loose};
 use origin::Origin;
 use pager::Listed;
-use payloads::{AppIdentity, PayloadError};
+use payloads::AppIdentity;
 use pulls::{RepoBody, UserBody, milliseconds, positive};
 
 /// Why the forge cannot be set up; for the operator, without secrets.
@@ -69,6 +72,9 @@ pub struct GitHubConfig {
     pub app_id: i64,
     /// The App's RSA private key as PEM.
     pub private_key: SecretString,
+    /// The folder of the bare mirrors through which changes are read over git; `None`:
+    /// changes are read over the API only, which shows less.
+    pub mirrors: Option<PathBuf>,
     /// How long one request may take; [`GitHubConfig::TIMEOUT`] outside tests.
     pub timeout: Duration,
 }
@@ -120,21 +126,6 @@ impl GitHub {
             clock,
             bot_login: OnceCell::new(),
         })
-    }
-
-    /// Reads a delivery of this App's webhook. See [`payloads::parse`].
-    ///
-    /// Whether the App itself opened a pull request is known once the App's name was
-    /// read ([`GitHub::identify`], or any read of a pull request).
-    ///
-    /// # Errors
-    /// Only when `body` is no JSON.
-    pub fn delivery(&self, event: &str, body: &[u8]) -> Result<ForgeEvent, PayloadError> {
-        let identity = AppIdentity {
-            id: Some(self.app.id()),
-            bot_login: self.bot_login.get().cloned(),
-        };
-        payloads::parse(event, body, &identity)
     }
 
     /// Asks the forge who we are: proves URL and key, and learns the App's name.
@@ -256,6 +247,16 @@ fn minting(error: ForgeError) -> ForgeError {
 impl Forge for GitHub {
     fn host(&self) -> &str {
         &self.host
+    }
+
+    /// Whether the App itself opened a pull request is known once the App's name was
+    /// read ([`GitHub::identify`], or any read of a pull request).
+    fn read_delivery(&self, event: &str, body: &[u8]) -> Result<ForgeEvent, UnreadableDelivery> {
+        let identity = AppIdentity {
+            id: Some(self.app.id()),
+            bot_login: self.bot_login.get().cloned(),
+        };
+        payloads::parse(event, body, &identity)
     }
 
     async fn installations(&self) -> Result<Vec<Installation>, ForgeError> {

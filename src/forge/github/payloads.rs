@@ -6,9 +6,12 @@
 //! What a delivery says is hostile even when its signature holds: a title, a
 //! branch or a login is text that a stranger chose.
 
-use crate::domain::{
-    event::ForgeEvent,
-    ids::{InstallationId, RepoId, Sha},
+use crate::{
+    domain::{
+        event::{Account, ForgeEvent, Repo},
+        ids::{InstallationId, PullNumber, RepoId, Sha},
+    },
+    ports::forge::UnreadableDelivery,
 };
 
 use super::{
@@ -18,16 +21,6 @@ use super::{
 
 /// The name of our check run; asked for again under this name only.
 const CHECK_NAME: &str = "jury";
-
-/// A body that is no JSON.
-#[derive(Debug, thiserror::Error)]
-#[error("the body is no JSON (line {line}, column {column})")]
-pub struct PayloadError {
-    /// One-based line of the fault.
-    pub line: usize,
-    /// One-based column of the fault.
-    pub column: usize,
-}
 
 /// Which App we are, as far as a delivery can name it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,10 +64,10 @@ loose! {
 ///
 /// # Errors
 /// Only when `body` is no JSON.
-pub fn parse(event: &str, body: &[u8], app: &AppIdentity) -> Result<ForgeEvent, PayloadError> {
-    let payload: Loose<Payload> = serde_json::from_slice(body).map_err(|e| PayloadError {
-        line: e.line(),
-        column: e.column(),
+pub fn parse(event: &str, body: &[u8], app: &AppIdentity) -> Result<ForgeEvent, UnreadableDelivery> {
+    let payload: Loose<Payload> = serde_json::from_slice(body).map_err(|e| {
+        // Where, not what: the library's text may quote the body.
+        UnreadableDelivery(format!("no JSON at line {}, column {}", e.line(), e.column()))
     })?;
     let Some(payload) = payload.0 else {
         return Ok(ignored(event, None, "no object"));
@@ -186,7 +179,7 @@ impl Payload {
             repo: self.repo()?,
             number: pull
                 .pull_number()
-                .or_else(|| positive(&self.number).map(crate::domain::ids::PullNumber))
+                .or_else(|| positive(&self.number).map(PullNumber))
                 .ok_or("no number")?,
             snapshot: Box::new(
                 pull.snapshot(app.bot_login.as_deref())
@@ -217,7 +210,7 @@ impl Payload {
             .ok_or("no installation")
     }
 
-    fn account(&self) -> Result<crate::domain::event::Account, &'static str> {
+    fn account(&self) -> Result<Account, &'static str> {
         let installation = self.installation.as_ref();
         installation
             .and_then(|i| i.account.as_ref())
@@ -225,7 +218,7 @@ impl Payload {
             .ok_or("no account")
     }
 
-    fn repo(&self) -> Result<crate::domain::event::Repo, &'static str> {
+    fn repo(&self) -> Result<Repo, &'static str> {
         self.repository
             .as_ref()
             .and_then(RepoBody::repo)
