@@ -1,0 +1,245 @@
+//! The two databases and the one transaction type.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use sqlx::{
+    ConnectOptions as _, PgPool, SqlitePool,
+    migrate::Migrator,
+    postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::StoreError;
+
+/// Every schema version there is, oldest first.
+pub static MIGRATIONS: Migrator = sqlx::migrate!();
+
+/// How long a writer waits for another process's lock on the SQLite file.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// How long a caller waits for a free connection.
+const ACQUIRE: Duration = Duration::from_secs(20);
+
+/// What to do about an older schema when a database is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schema {
+    /// Bring it up to date. Replicas that start together wait for one another.
+    Migrate,
+    /// Take it as it is; [`Db::migrate`] comes later, or the database is only looked at.
+    Keep,
+}
+
+/// A database: cheap to clone.
+#[derive(Debug, Clone)]
+pub enum Db {
+    /// SQLite: one connection that writes, some that only read.
+    Lite {
+        /// The writer.
+        write: SqlitePool,
+        /// The readers; read-only by the open flags.
+        read: SqlitePool,
+    },
+    /// Postgres.
+    Pg(PgPool),
+}
+
+/// A transaction; rolled back unless [`Tx::commit`] is called.
+#[derive(Debug)]
+pub enum Tx {
+    /// On SQLite.
+    Lite(sqlx::Transaction<'static, sqlx::Sqlite>),
+    /// On Postgres.
+    Pg(sqlx::Transaction<'static, sqlx::Postgres>),
+}
+
+/// Evaluates one expression with the transaction's connection, one arm per database.
+macro_rules! on {
+    ($tx:expr, $conn:ident => $made:expr) => {
+        match $tx {
+            $crate::store::db::Tx::Lite(tx) => {
+                let $conn = &mut **tx;
+                $made
+            }
+            $crate::store::db::Tx::Pg(tx) => {
+                let $conn = &mut **tx;
+                $made
+            }
+        }
+    };
+}
+pub(super) use on;
+
+impl Db {
+    /// Opens `place`: a `postgres://` address, or the path of a SQLite file, which is
+    /// made (readable by its owner only) when it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::User`] when it cannot be opened, is no database, or was made by a
+    /// newer Jury.
+    pub async fn open(place: &str, schema: Schema) -> Result<Self, StoreError> {
+        let db = if place.starts_with("postgres://") || place.starts_with("postgresql://") {
+            Self::open_postgres(place).await?
+        } else {
+            Self::open_sqlite(Path::new(place.strip_prefix("sqlite://").unwrap_or(place))).await?
+        };
+        match schema {
+            Schema::Migrate => db.migrate().await.map(drop)?,
+            Schema::Keep => {}
+        }
+        Ok(db)
+    }
+
+    async fn open_postgres(address: &str) -> Result<Self, StoreError> {
+        let options: PgConnectOptions = address.parse().map_err(|_| {
+            StoreError::User(
+                "the database's address cannot be understood; expected \
+                 postgres://user:password@host:port/database"
+                    .to_owned(),
+            )
+        })?;
+        let options = options.application_name("jury").disable_statement_logging();
+        let place = match options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => format!("{}:{}", options.get_host(), options.get_port()),
+        };
+        let pool = PgPoolOptions::new()
+            .max_connections(16)
+            .acquire_timeout(ACQUIRE)
+            .connect_with(options)
+            .await
+            .map_err(|error| match StoreError::from(error) {
+                StoreError::Transient(why) => {
+                    StoreError::User(format!("Postgres at {place} cannot be reached: {why}"))
+                }
+                other => other,
+            })?;
+        Ok(Self::Pg(pool))
+    }
+
+    async fn open_sqlite(path: &Path) -> Result<Self, StoreError> {
+        let cannot = |why: &dyn std::fmt::Display| {
+            StoreError::User(format!("the database {} cannot be opened: {why}", path.display()))
+        };
+        if path.as_os_str().is_empty() || path == Path::new(":memory:") {
+            return Err(cannot(&"a file is needed"));
+        }
+        make_private(path).map_err(|error| cannot(&error))?;
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(BUSY)
+            .foreign_keys(true)
+            .disable_statement_logging();
+        let explain = |error| match StoreError::from(error) {
+            StoreError::Transient(why) => cannot(&format!("another program has locked it ({why})")),
+            StoreError::User(why) | StoreError::Internal(why) => cannot(&why),
+        };
+        let write = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(ACQUIRE)
+            .connect_with(options.clone())
+            .await
+            .map_err(explain)?;
+        let read = SqlitePoolOptions::new()
+            .max_connections(4)
+            .acquire_timeout(ACQUIRE)
+            .connect_with(options.read_only(true))
+            .await
+            .map_err(explain)?;
+        Ok(Self::Lite { write, read })
+    }
+
+    /// Brings the schema up to date and returns its version. On Postgres an advisory
+    /// lock makes replicas that start together wait for one another; on SQLite each
+    /// migration is one transaction, and a process that lost the race looks again.
+    ///
+    /// # Errors
+    /// [`StoreError::User`] when the database was made by a newer Jury.
+    pub async fn migrate(&self) -> Result<i64, StoreError> {
+        let mut tries = 0;
+        loop {
+            let ran = match self {
+                Self::Lite { write, .. } => MIGRATIONS.run(write).await,
+                Self::Pg(pool) => MIGRATIONS.run(pool).await,
+            };
+            match ran.map_err(StoreError::from) {
+                Ok(()) => break,
+                Err(error @ StoreError::User(_)) => return Err(error),
+                Err(_) if matches!(self, Self::Lite { .. }) && tries < 5 => tries += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0))
+    }
+
+    /// A transaction that may write. On SQLite it is alone from here to its end, so
+    /// what it reads cannot change before it writes.
+    pub async fn write(&self) -> Result<Tx, StoreError> {
+        Ok(match self {
+            Self::Lite { write, .. } => Tx::Lite(write.begin_with("BEGIN IMMEDIATE").await?),
+            Self::Pg(pool) => Tx::Pg(pool.begin().await?),
+        })
+    }
+
+    /// A transaction that only reads, all of it at one moment.
+    pub async fn read(&self) -> Result<Tx, StoreError> {
+        Ok(match self {
+            Self::Lite { read, .. } => Tx::Lite(read.begin().await?),
+            Self::Pg(pool) => Tx::Pg(
+                pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    .await?,
+            ),
+        })
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        let mut tx = self.read().await?;
+        on!(&mut tx, c => sqlx::query("SELECT 1").execute(c).await.map(drop)?);
+        Ok(())
+    }
+
+    /// Waits for open transactions and closes every connection.
+    pub async fn close(&self) {
+        match self {
+            Self::Lite { write, read } => {
+                read.close().await;
+                write.close().await;
+            }
+            Self::Pg(pool) => pool.close().await,
+        }
+    }
+}
+
+impl Tx {
+    /// Makes it durable.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        match self {
+            Self::Lite(tx) => tx.commit().await?,
+            Self::Pg(tx) => tx.commit().await?,
+        }
+        Ok(())
+    }
+}
+
+/// Makes the folder and the file when they are missing: for the owner only, since the
+/// database quotes private code.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    if let Some(folder) = folder.map(PathBuf::from) {
+        fs::create_dir_all(folder)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path).map(drop)
+}

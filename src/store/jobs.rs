@@ -1,0 +1,247 @@
+//! Jobs say *which*, never *what*.
+//!
+//! At most one ready and one running row per (kind, key): what happens while a job
+//! runs coalesces into one follow-up. A claim is a lease; every claim has a fresh
+//! text, every write of its holder carries it ([`Tx::fence`]), and a claim whose lease
+//! ran out may be taken over, after which the old holder's writes are refused. A
+//! finished job leaves no row, so claiming stays as quick as the queue is short.
+//!
+//! Races considered: two claims at once (SQLite has one writer; Postgres skips locked
+//! rows, and the primary key refuses a second running row); enqueueing while the job
+//! runs, fails or finishes (the ready row is a row of its own, merged on retry);
+//! a takeover while the holder commits (the fence holds the row, and it is skipped).
+
+use sqlx::{AssertSqlSafe, SqlSafeStr as _};
+
+use crate::domain::{time::Timestamp, words::words};
+
+use super::{
+    StoreError, Tx,
+    columns::{from_row, storable, text_column},
+    db::on,
+};
+
+words! {
+    /// What is to be done. The key says with which.
+    pub enum JobKind {
+        /// Bring a space's review further; the key is the space.
+        ReviewSpace = "review_space",
+        /// Make a check show what it should; the key is a [`super::CheckKey`].
+        SyncCheck = "sync_check",
+        /// Send or take back a space's reviews; the key is the space.
+        SyncReview = "sync_review",
+        /// List the open pull requests of an installation or a repository; the key says which.
+        ListPulls = "list_pulls",
+    }
+}
+
+words! {
+    /// Where a job stands.
+    pub enum JobState {
+        /// Waits for its time and a worker.
+        Ready = "ready",
+        /// A worker holds its lease.
+        Running = "running",
+        /// Given up; kept until the same job succeeds.
+        Dead = "dead",
+    }
+}
+text_column!(JobKind, JobState);
+
+/// A claimed job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// What is to be done.
+    pub kind: JobKind,
+    /// With which.
+    pub key: String,
+    /// How many times it was claimed since it last succeeded, this time included.
+    pub attempts: i64,
+    /// This claim: proves that we hold the lease.
+    pub claim: String,
+}
+
+/// How many jobs of a kind are in a state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobCount {
+    /// The kind.
+    pub kind: JobKind,
+    /// The state.
+    pub state: JobState,
+    /// How many; at least 1.
+    pub count: i64,
+}
+
+from_row!(Job, row => Job {
+    kind: row.try_get("kind")?,
+    key: row.try_get("key")?,
+    attempts: row.try_get("attempts")?,
+    claim: row.try_get("claim")?,
+});
+from_row!(JobCount, row => JobCount {
+    kind: row.try_get("kind")?,
+    state: row.try_get("state")?,
+    count: row.try_get("count")?,
+});
+
+/// Appended on Postgres to a sub-select that picks rows to claim.
+pub(super) const PG_SKIP: &str = " FOR UPDATE SKIP LOCKED";
+
+/// The due jobs of the given kinds: `$1` = now. A ready one waits for its running twin.
+fn due(kinds: &[JobKind], columns: &str, tail: &str) -> String {
+    let kinds: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
+    format!(
+        "SELECT {columns} FROM job j WHERE j.due_at <= $1 AND j.kind IN ({}) AND (j.state = 'running' \
+         OR NOT EXISTS (SELECT 1 FROM job r WHERE r.kind = j.kind AND r.key = j.key AND r.state = 'running')) {tail}",
+        kinds.join(", ")
+    )
+}
+
+impl Tx {
+    /// Asks for a job at or after `not_before`. When one is ready already it stays the
+    /// only one and takes the earlier time.
+    pub async fn enqueue(
+        &mut self,
+        kind: JobKind,
+        key: &str,
+        not_before: Timestamp,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "INSERT INTO job (kind, key, state, due_at, attempts) VALUES ($1, $2, 'ready', $3, 0) \
+            ON CONFLICT (kind, key, state) DO UPDATE SET due_at = excluded.due_at WHERE job.due_at > excluded.due_at";
+        let key = storable(key);
+        on!(self, c => sqlx::query(SQL).bind(kind).bind(&*key).bind(not_before).execute(c).await.map(drop)?);
+        Ok(())
+    }
+
+    /// Claims the job of these kinds that has been due longest: a ready one that no
+    /// worker runs, or one whose lease ran out. `claim` is fresh text; commit before
+    /// the work starts.
+    pub async fn claim_job(
+        &mut self,
+        now: Timestamp,
+        lease_ms: i64,
+        claim: &str,
+        kinds: &[JobKind],
+    ) -> Result<Option<Job>, StoreError> {
+        if kinds.is_empty() {
+            return Ok(None);
+        }
+        let skip = if matches!(self, Self::Pg(_)) { PG_SKIP } else { "" };
+        let pick = due(
+            kinds,
+            "j.kind, j.key, j.state",
+            "ORDER BY j.due_at, j.kind, j.key LIMIT 1",
+        );
+        let sql = format!(
+            "UPDATE job SET state = 'running', claim = $2, due_at = $3, attempts = attempts + 1 \
+             WHERE (kind, key, state) = ({pick}{skip}) RETURNING kind, key, attempts, claim"
+        );
+        let sql = AssertSqlSafe(sql).into_sql_str();
+        let claimed = on!(self, c => sqlx::query_as(sql).bind(now).bind(claim).bind(now.plus_ms(lease_ms))
+            .fetch_optional(c).await);
+        match claimed {
+            // Another worker made the same key running in this moment.
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Err(StoreError::Transient(
+                "another worker claimed the same job".to_owned(),
+            )),
+            claimed => Ok(claimed?),
+        }
+    }
+
+    /// Prolongs the lease to `lease_ms` from now. `false` when it was lost.
+    pub async fn heartbeat(&mut self, job: &Job, now: Timestamp, lease_ms: i64) -> Result<bool, StoreError> {
+        const SQL: &str =
+            "UPDATE job SET due_at = $4 WHERE kind = $1 AND key = $2 AND state = 'running' AND claim = $3";
+        Ok(
+            on!(self, c => sqlx::query(SQL).bind(job.kind).bind(&job.key).bind(&job.claim)
+            .bind(now.plus_ms(lease_ms)).execute(c).await?.rows_affected())
+                == 1,
+        )
+    }
+
+    /// Whether the claim still holds the job; nobody takes it over before this
+    /// transaction ends. Every transaction in which a worker writes begins with it.
+    pub async fn fence(&mut self, job: &Job) -> Result<bool, StoreError> {
+        const SQL: &str =
+            "UPDATE job SET claim = claim WHERE kind = $1 AND key = $2 AND state = 'running' AND claim = $3";
+        Ok(
+            on!(self, c => sqlx::query(SQL).bind(job.kind).bind(&job.key).bind(&job.claim).execute(c).await?
+            .rows_affected())
+                == 1,
+        )
+    }
+
+    /// The job succeeded: its row and its dead letter go. `false`, and nothing done,
+    /// when the lease was lost.
+    pub async fn finish_job(&mut self, job: &Job) -> Result<bool, StoreError> {
+        const DEAD: &str = "DELETE FROM job WHERE kind = $1 AND key = $2 AND state = 'dead'";
+        if self.take_running(job).await?.is_none() {
+            return Ok(false);
+        }
+        on!(self, c => sqlx::query(DEAD).bind(job.kind).bind(&job.key).execute(c).await.map(drop)?);
+        Ok(true)
+    }
+
+    /// The job is to be tried again at or after `not_before`. A ready twin swallows it:
+    /// the earlier time, the larger number of attempts. `false`, and nothing done, when
+    /// the lease was lost.
+    pub async fn retry_job(
+        &mut self,
+        job: &Job,
+        not_before: Timestamp,
+        error: &str,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "INSERT INTO job (kind, key, state, due_at, attempts, error) VALUES ($1, $2, 'ready', $3, $4, $5) \
+            ON CONFLICT (kind, key, state) DO UPDATE SET error = excluded.error, \
+            due_at = CASE WHEN job.due_at > excluded.due_at THEN excluded.due_at ELSE job.due_at END, \
+            attempts = CASE WHEN job.attempts > excluded.attempts THEN job.attempts ELSE excluded.attempts END";
+        let Some(attempts) = self.take_running(job).await? else {
+            return Ok(false);
+        };
+        let error = storable(error);
+        on!(self, c => sqlx::query(SQL).bind(job.kind).bind(&job.key).bind(not_before).bind(attempts)
+            .bind(&*error).execute(c).await.map(drop)?);
+        Ok(true)
+    }
+
+    /// The job is given up and kept as a dead letter. `false`, and nothing done, when
+    /// the lease was lost.
+    pub async fn bury_job(&mut self, job: &Job, error: &str) -> Result<bool, StoreError> {
+        const SQL: &str = "INSERT INTO job (kind, key, state, attempts, error) VALUES ($1, $2, 'dead', $3, $4) \
+            ON CONFLICT (kind, key, state) DO UPDATE SET attempts = excluded.attempts, error = excluded.error";
+        let Some(attempts) = self.take_running(job).await? else {
+            return Ok(false);
+        };
+        let error = storable(error);
+        on!(self, c => sqlx::query(SQL).bind(job.kind).bind(&job.key).bind(attempts).bind(&*error)
+            .execute(c).await.map(drop)?);
+        Ok(true)
+    }
+
+    /// Removes the running row of the claim; its attempts, or `None` when the lease was lost.
+    async fn take_running(&mut self, job: &Job) -> Result<Option<i64>, StoreError> {
+        const SQL: &str = "DELETE FROM job WHERE kind = $1 AND key = $2 AND state = 'running' AND claim = $3 \
+            RETURNING attempts";
+        Ok(
+            on!(self, c => sqlx::query_scalar(SQL).bind(job.kind).bind(&job.key).bind(&job.claim)
+            .fetch_optional(c).await?),
+        )
+    }
+
+    /// When the next job of these kinds can be claimed, a lease's end included; it may
+    /// be in the past.
+    pub async fn next_due(&mut self, kinds: &[JobKind]) -> Result<Option<Timestamp>, StoreError> {
+        if kinds.is_empty() {
+            return Ok(None);
+        }
+        let sql = AssertSqlSafe(due(kinds, "j.due_at", "ORDER BY j.due_at LIMIT 1")).into_sql_str();
+        Ok(on!(self, c => sqlx::query_scalar(sql).bind(i64::MAX).fetch_optional(c).await?))
+    }
+
+    /// How many jobs there are, by kind and state.
+    pub async fn job_counts(&mut self) -> Result<Vec<JobCount>, StoreError> {
+        const SQL: &str =
+            "SELECT kind, state, COUNT(*) AS count FROM job GROUP BY kind, state ORDER BY kind, state";
+        Ok(on!(self, c => sqlx::query_as(SQL).fetch_all(c).await?))
+    }
+}
