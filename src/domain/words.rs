@@ -49,3 +49,21 @@ pub struct UnknownWord {
     /// The words that would have been understood.
     pub known: Vec<&'static str>,
 }
+
+/// The candidate that `word` is most likely a slip of, for "did you mean": at
+/// most a third of its letters (at least one) may differ, case aside.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word: String = word.chars().take(64).flat_map(char::to_lowercase).collect();
+    let allowed = (word.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&word, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, candidate)| (*distance, *candidate))
+        .map(|(_, candidate)| candidate)
+}
