@@ -1,3 +1,1 @@
-//! Forges: where pull requests live and verdicts are shown.
-
-pub mod github;
+//! Forges behind [`crate::ports::forge`] and [`crate::ports::change`].

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{
     event::{Account, ForgeEvent, Repo},
     ids::{CheckRunId, InstallationId, ReviewId, Sha},
-    review::finding::Side,
     space::{PullRef, PullSnapshot, RepoRef},
     words::words,
 };
+
+pub use crate::domain::review::publication::{Annotation, ReviewComment, ReviewEvent, ReviewView};
 
 use super::change::{Change, ChangeError};
 
@@ -58,23 +59,6 @@ pub struct CheckView {
     pub annotations: Vec<Annotation>,
 }
 
-/// A remark on lines of the head, shown beside a check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Annotation {
-    /// The path on the head.
-    pub path: String,
-    /// First line.
-    pub start_line: u32,
-    /// Last line.
-    pub end_line: u32,
-    /// `notice`, `warning` or `failure`.
-    pub level: String,
-    /// At most 255 characters.
-    pub title: String,
-    /// At most 64 KiB.
-    pub message: String,
-}
-
 /// A check run of ours as the forge has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRun {
@@ -84,46 +68,6 @@ pub struct CheckRun {
     pub external_id: String,
     /// `None` while it is not completed.
     pub conclusion: Option<String>,
-}
-
-words! {
-    /// How a review is submitted. There is no pending one: the event is always sent.
-    pub enum ReviewEvent {
-        /// Says something.
-        Comment = "COMMENT",
-        /// Keeps the pull request from merging where reviews are required.
-        RequestChanges = "REQUEST_CHANGES",
-        /// Only where the owner opted in.
-        Approve = "APPROVE",
-    }
-}
-
-/// A review to submit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReviewView {
-    /// The head it speaks of.
-    pub commit: Sha,
-    /// How.
-    pub event: ReviewEvent,
-    /// Markdown with our marker; never empty; at most 65,536 characters.
-    pub body: String,
-    /// At most 30.
-    pub comments: Vec<ReviewComment>,
-}
-
-/// One inline comment of a review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReviewComment {
-    /// The path.
-    pub path: String,
-    /// The last line.
-    pub line: u32,
-    /// The side.
-    pub side: Side,
-    /// The first line, when there is more than one: below `line`, in the same hunk.
-    pub start_line: Option<u32>,
-    /// Markdown.
-    pub body: String,
 }
 
 /// A review of ours as the forge has it.

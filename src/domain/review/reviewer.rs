@@ -34,3 +34,13 @@ pub struct Contribution {
     /// What it could not see or why it broke; safe to show.
     pub note: Option<String>,
 }
+
+impl Contribution {
+    /// Whether a deterministic rule set handed it in. A reviewer that reads for
+    /// meaning is named by its principal (`agent:<name>`, `human:<id>`).
+    pub fn is_rule(&self) -> bool {
+        !["agent:", "human:"]
+            .iter()
+            .any(|kind| self.reviewer.starts_with(kind))
+    }
+}
