@@ -12,6 +12,7 @@ pub mod grounding;
 pub mod next;
 pub mod pass;
 pub mod publication;
+pub mod render;
 pub mod resolution;
 pub mod reviewer;
 pub mod snapshot;

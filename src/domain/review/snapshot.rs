@@ -1,6 +1,8 @@
 //! What a pass proved, frozen when it was finalized: the PASS document of
 //! `jury review --format json` and `jury demo --json`.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
@@ -13,6 +15,7 @@ use crate::domain::{
 use super::{
     axis::AxisResult,
     finding::{Axis, Finding, Kind, Priority, Provenance, Side, Status},
+    verdict::judge,
 };
 
 words! {
@@ -43,6 +46,36 @@ pub struct PassSnapshot {
     pub axes: Vec<AxisResult>,
     /// Every finding live then, or whose status this pass changed.
     pub findings: Vec<FindingSnapshot>,
+}
+
+impl PassSnapshot {
+    /// Comes to the verdict and freezes it. `findings` are all of the space's, with
+    /// the statuses they have now; `changed` are those whose status this pass
+    /// changed, which are kept even when they are no longer live. Findings are in
+    /// the order of their ids, which is that of their filing.
+    pub fn freeze(
+        head_sha: Option<Sha>,
+        gate: Gate,
+        axes: Vec<AxisResult>,
+        findings: &[Finding],
+        changed: &BTreeSet<FindingId>,
+    ) -> Self {
+        let judgement = judge(findings, &axes);
+        let mut kept: Vec<FindingSnapshot> = findings
+            .iter()
+            .filter(|f| f.is_live() || changed.contains(&f.id))
+            .map(FindingSnapshot::from)
+            .collect();
+        kept.sort_by(|a, b| a.id.cmp(&b.id));
+        Self {
+            head_sha,
+            verdict: judgement.verdict,
+            confidence: judgement.confidence,
+            gate,
+            axes,
+            findings: kept,
+        }
+    }
 }
 
 /// A finding as it stood when the pass was finalized.
