@@ -7,7 +7,6 @@ use crate::domain::{
     event::{Account, ForgeEvent, Repo},
     ids::{CheckRunId, InstallationId, ReviewId, Sha},
     space::{PullRef, PullSnapshot, RepoRef},
-    words::words,
 };
 
 pub use crate::domain::review::publication::{Annotation, ReviewComment, ReviewEvent, ReviewView};
