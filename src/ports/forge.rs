@@ -9,7 +9,7 @@ use crate::domain::{
     space::{PullRef, PullSnapshot, RepoRef},
 };
 
-pub use crate::domain::review::publication::{Annotation, ReviewComment, ReviewEvent, ReviewView};
+pub use crate::domain::review::publication::{ReviewComment, ReviewEvent, ReviewView};
 
 use super::change::{Change, ChangeError};
 
@@ -54,8 +54,6 @@ pub struct CheckView {
     pub summary: String,
     /// The page behind the check.
     pub details_url: String,
-    /// At most 50 are sent a request; the forge appends.
-    pub annotations: Vec<Annotation>,
 }
 
 /// A check run of ours as the forge has it.

@@ -200,6 +200,16 @@ impl Tx {
         findings_where!(self, pass, "f.status_pass = $1")
     }
 
+    /// The live findings that the pass filed or saw again.
+    pub async fn findings_seen(&mut self, pass: &PassId) -> Result<StoredFindings, StoreError> {
+        findings_where!(
+            self,
+            pass,
+            "f.space = (SELECT p.space FROM pass p WHERE p.id = $1) AND f.last_pass = $1 \
+             AND f.status IN ('open', 'consensus_ready', 'disputed')"
+        )
+    }
+
     /// The live findings that no review has carried yet.
     pub async fn unpublished(&mut self, space: &SpaceId) -> Result<StoredFindings, StoreError> {
         findings_where!(

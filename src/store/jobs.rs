@@ -30,8 +30,12 @@ words! {
         SyncCheck = "sync_check",
         /// Send or take back a space's reviews; the key is the space.
         SyncReview = "sync_review",
-        /// List the open pull requests of an installation or a repository; the key says which.
+        /// List the open pull requests of a repository; the key is `<installation>/<repository>`.
         ListPulls = "list_pulls",
+        /// List the repositories of an installation; the key is the installation.
+        ListRepositories = "list_repositories",
+        /// List the installations of the App; the key is `all`.
+        ListInstallations = "list_installations",
     }
 }
 
@@ -226,6 +230,25 @@ impl Tx {
             on!(self, c => sqlx::query_scalar(SQL).bind(job.kind).bind(&job.key).bind(&job.claim)
             .fetch_optional(c).await?),
         )
+    }
+
+    /// Whether the job was given up and did not succeed since.
+    pub async fn is_dead(&mut self, kind: JobKind, key: &str) -> Result<bool, StoreError> {
+        const SQL: &str = "SELECT COUNT(*) FROM job WHERE kind = $1 AND key = $2 AND state = 'dead'";
+        let count: i64 = on!(self, c => sqlx::query_scalar(SQL).bind(kind).bind(key).fetch_one(c).await?);
+        Ok(count > 0)
+    }
+
+    /// Ends every lease, on jobs and deliveries alike. Only for a process that knows
+    /// that it is the only one: at the start of a server whose database is its own.
+    pub async fn release_leases(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        const JOBS: &str = "UPDATE job SET due_at = $1 WHERE state = 'running' AND due_at > $1";
+        const DELIVERIES: &str = "UPDATE delivery SET due_at = $1 WHERE state = 'running' AND due_at > $1";
+        on!(self, c => {
+            sqlx::query(JOBS).bind(now).execute(&mut *c).await?;
+            sqlx::query(DELIVERIES).bind(now).execute(c).await?;
+        });
+        Ok(())
     }
 
     /// When the next job of these kinds can be claimed, a lease's end included; it may

@@ -93,6 +93,26 @@ impl Tx {
         Ok(on!(self, c => sqlx::query_as(SQL).bind(space).bind(rev).fetch_optional(c).await?))
     }
 
+    /// The pass of the space that has not ended.
+    pub async fn running_pass(&mut self, space: &SpaceId) -> Result<Option<Pass>, StoreError> {
+        const SQL: &str = passes_where!("space = $1 AND outcome IS NULL ORDER BY rev LIMIT 1");
+        Ok(on!(self, c => sqlx::query_as(SQL).bind(space).fetch_optional(c).await?))
+    }
+
+    /// Spaces with a pass that has not ended, and spaces whose revision should have
+    /// one and has none, reachable ones only and without those a job waits for.
+    pub async fn spaces_to_tend(&mut self, limit: i64) -> Result<Vec<SpaceId>, StoreError> {
+        const SQL: &str = "SELECT s.id FROM space s \
+            JOIN repo r ON r.workspace = s.workspace AND r.id = s.repo JOIN installation i ON i.id = r.installation \
+            WHERE r.reachable = TRUE AND i.state = 'active' AND (\
+            EXISTS (SELECT 1 FROM pass p WHERE p.space = s.id AND p.outcome IS NULL) \
+            OR (s.state = 'open' AND s.draft = FALSE \
+            AND NOT EXISTS (SELECT 1 FROM pass p WHERE p.space = s.id AND p.rev = s.rev))) \
+            AND NOT EXISTS (SELECT 1 FROM job j WHERE j.kind = 'review_space' AND j.key = s.id) \
+            ORDER BY s.id LIMIT $1";
+        Ok(on!(self, c => sqlx::query_scalar(SQL).bind(limit).fetch_all(c).await?))
+    }
+
     /// Every pass of a space, by revision.
     pub async fn passes(&mut self, space: &SpaceId) -> Result<Vec<Pass>, StoreError> {
         const SQL: &str = passes_where!("space = $1 ORDER BY rev");

@@ -44,7 +44,7 @@ pub struct ReviewRow {
     pub intent_at: Option<Timestamp>,
     /// The review on the forge, once it is sent.
     pub forge_id: Option<ReviewId>,
-    /// Why it was dropped.
+    /// Why it was dropped; of a sent one, why it could not be taken back.
     pub reason: Option<String>,
     /// When it was taken back on the forge.
     pub dismissed_at: Option<Timestamp>,
@@ -120,6 +120,15 @@ impl Tx {
     pub async fn dismissed_review(&mut self, pass: &PassId, now: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE review SET dismissed_at = $2 WHERE pass = $1 AND dismissed_at IS NULL";
         on!(self, c => sqlx::query(SQL).bind(pass).bind(now).execute(c).await.map(drop)?);
+        Ok(())
+    }
+
+    /// The review stands on the forge and could not be taken back; `reason` says why.
+    pub async fn stuck_review(&mut self, pass: &PassId, reason: &str) -> Result<(), StoreError> {
+        const SQL: &str =
+            "UPDATE review SET reason = $2 WHERE pass = $1 AND state = 'sent' AND dismissed_at IS NULL";
+        let reason = storable(reason);
+        on!(self, c => sqlx::query(SQL).bind(pass).bind(&*reason).execute(c).await.map(drop)?);
         Ok(())
     }
 

@@ -1,28 +1,10 @@
-//! What is said on the forge, as data: reviews, their inline comments, and the
-//! annotations of a check.
+//! What is said on the forge, as data: reviews and their inline comments.
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{ids::Sha, words::words};
 
 use super::finding::Side;
-
-/// A remark on lines of the head, shown beside a check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Annotation {
-    /// The path on the head.
-    pub path: String,
-    /// First line.
-    pub start_line: u32,
-    /// Last line.
-    pub end_line: u32,
-    /// `notice`, `warning` or `failure`.
-    pub level: String,
-    /// At most 255 characters.
-    pub title: String,
-    /// At most 64 KiB.
-    pub message: String,
-}
 
 words! {
     /// How a review is submitted. There is no pending one: the event is always sent.

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::{ids::PassId, principal::PrincipalKind, text};
 
-pub use check::{CheckText, annotations, check_text, summary, title};
+pub use check::{CheckText, check_text, summary, title};
 pub use local::{Span, TextLine, Tone, markdown, plain, text_lines};
 pub use review::{ReviewInput, carries_marker, demote, inline_comment, marker, review};
 

@@ -1,4 +1,4 @@
-//! The check run: title, summary, annotations.
+//! The check run: title and summary.
 
 use crate::domain::{policy::Gate, text};
 
@@ -7,12 +7,10 @@ use super::{
         axis::AxisState,
         check::Standing,
         coverage::Coverage,
-        finding::{Priority, Side, Status},
-        publication::Annotation,
+        finding::Status,
         snapshot::{FindingSnapshot, PassSnapshot, Verdict},
     },
-    Fitting, MAX_SUMMARY, counted, cut_note, entry, headline, place, ranked, shown_priority, standing,
-    weight,
+    Fitting, MAX_SUMMARY, counted, cut_note, entry, headline, ranked,
 };
 
 /// The title and the summary of a check, whatever stands behind it.
@@ -35,7 +33,7 @@ pub fn check_text(standing: &Standing<'_>, coverage: Option<&Coverage>) -> Check
         Standing::Running => said("Reviewing", "The review of this head is running.".to_owned()),
         Standing::Waiting(why) => said(
             &text::truncate_chars(&text::one_line(why), 200),
-            format!("Not reviewed yet: {}", words(why)),
+            words(why),
         ),
         Standing::TimedOut => said(
             "The review took too long",
@@ -175,44 +173,4 @@ fn unseen(coverage: &Coverage) -> String {
         out.push_str(&format!("- and {}\n", counted(files.len() - SHOWN, "more file")));
     }
     out
-}
-
-/// Annotations for the confirmed findings on the head that keep the verdict from
-/// `ship`, heaviest first, at most 50: what one request takes. The summary has
-/// them all.
-pub fn annotations(snapshot: &PassSnapshot) -> Vec<Annotation> {
-    ranked(snapshot.findings.iter().filter(|f| {
-        f.status == Status::ConsensusReady && f.side == Some(Side::Right) && weight(f) > Verdict::Ship
-    }))
-    .into_iter()
-    .filter_map(annotation)
-    .take(50)
-    .collect()
-}
-
-fn annotation(finding: &FindingSnapshot) -> Option<Annotation> {
-    let (path, start_line, end_line) = (finding.path.clone()?, finding.start_line?, finding.end_line?);
-    let level = match (weight(finding), finding.priority) {
-        (Verdict::Block, _) => "failure",
-        (_, Priority::P0 | Priority::P1) => "warning",
-        _ => "notice",
-    };
-    let title = format!(
-        "{} {}: {}",
-        shown_priority(finding.priority),
-        finding.kind,
-        text::one_line(&finding.title)
-    );
-    // Annotations are shown as plain text.
-    let place = place(finding).unwrap_or_default();
-    let body = text::visible_lines(&text::truncate_chars(&finding.body, 4_000));
-    let body = if body.trim().is_empty() { place } else { body };
-    Some(Annotation {
-        path,
-        start_line,
-        end_line,
-        level: level.to_owned(),
-        title: text::truncate_chars(&title, 255).into_owned(),
-        message: format!("{body}\n({}, {})", finding.axis, standing(finding)),
-    })
 }
