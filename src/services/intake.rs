@@ -1,0 +1,297 @@
+//! A delivery becomes facts: which spaces there are, where they stand, what is to
+//! be looked at.
+//!
+//! Deliveries come late, twice and out of order, and the forge's times have a
+//! resolution of one second. So a delivery only speaks for itself when it is
+//! strictly newer than what is known; otherwise, if it differs, the pull request
+//! is read again and what the forge says now counts.
+//!
+//! Intake is a queue of its own: it never waits behind the pass it supersedes.
+
+use crate::{
+    domain::{
+        event::{Account, ForgeEvent, Repo},
+        ids::{InstallationId, Sha, SpaceId, WorkspaceId},
+        review::check::Conclusion,
+        space::{Mode, PullRef, PullSnapshot, PullState, RepoRef, Space},
+    },
+    ports::forge::{CheckView, ForgeError},
+    store::{Delivery, InstallationState, JobKind, Tx},
+};
+
+use super::{Context, Failure, want_check};
+
+/// What became of a delivery, for the log and the metrics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// Facts changed or work was asked for.
+    Acted,
+    /// Nothing to do, and why.
+    Ignored(String),
+}
+
+/// Takes one delivery in. Doing it twice is the same as doing it once.
+pub async fn take(ctx: &Context, delivery: &Delivery) -> Result<Taken, Failure> {
+    let event = ctx
+        .forge
+        .read_delivery(&delivery.event, &delivery.body)
+        .map_err(|unreadable| Failure::Final(unreadable.to_string()))?;
+    match event {
+        ForgeEvent::Pinged => Ok(Taken::Ignored("ping".into())),
+        ForgeEvent::Ignored { reason } => Ok(Taken::Ignored(reason)),
+        ForgeEvent::PullRequestMoved {
+            installation,
+            repo,
+            number,
+            snapshot,
+        } => {
+            let Some(repo) = reachable(ctx, installation, &repo).await? else {
+                return Ok(Taken::Ignored("the installation is not active".into()));
+            };
+            pull_moved(ctx, &PullRef { repo, number }, *snapshot).await
+        }
+        ForgeEvent::ReviewRerequested {
+            installation,
+            repo,
+            head,
+        } => {
+            let Some(repo) = reachable(ctx, installation, &repo).await? else {
+                return Ok(Taken::Ignored("the installation is not active".into()));
+            };
+            rerequested(ctx, &repo, &head).await
+        }
+        ForgeEvent::MergeGroupRequested {
+            installation,
+            repo,
+            head,
+        } => {
+            let Some(repo) = reachable(ctx, installation, &repo).await? else {
+                return Ok(Taken::Ignored("the installation is not active".into()));
+            };
+            merge_group(ctx, &repo, &head).await
+        }
+        ForgeEvent::InstallationOpened {
+            installation,
+            account,
+        } => {
+            let mut tx = ctx.db.write().await?;
+            let workspace = remember_workspace(ctx, &mut tx, &account).await?;
+            tx.put_installation(installation, &workspace, InstallationState::Active)
+                .await?;
+            tx.enqueue(JobKind::ListRepositories, &installation.to_string(), ctx.now())
+                .await?;
+            tx.commit().await?;
+            ctx.bell.notify_waiters();
+            Ok(Taken::Acted)
+        }
+        ForgeEvent::InstallationClosed {
+            installation,
+            account,
+        } => {
+            let mut tx = ctx.db.write().await?;
+            let workspace = remember_workspace(ctx, &mut tx, &account).await?;
+            tx.put_installation(installation, &workspace, InstallationState::Suspended)
+                .await?;
+            tx.commit().await?;
+            Ok(Taken::Acted)
+        }
+        ForgeEvent::RepositoriesRemoved { installation, repos } => {
+            let mut tx = ctx.db.write().await?;
+            tx.forget_repos(installation, &repos).await?;
+            tx.commit().await?;
+            Ok(Taken::Acted)
+        }
+        ForgeEvent::RepositoryMoved { installation, repo } => {
+            let Some(repo) = reachable(ctx, installation, &repo).await? else {
+                return Ok(Taken::Ignored("the installation is not active".into()));
+            };
+            // A transfer brings the repository into another workspace, where its
+            // open pull requests have no rooms yet.
+            let mut tx = ctx.db.write().await?;
+            tx.enqueue(
+                JobKind::ListPulls,
+                &format!("{}/{}", installation, repo.id),
+                ctx.now(),
+            )
+            .await?;
+            tx.commit().await?;
+            ctx.bell.notify_waiters();
+            Ok(Taken::Acted)
+        }
+    }
+}
+
+/// The workspace of an account: survives a reinstalled App.
+fn workspace_of(ctx: &Context, account: &Account) -> WorkspaceId {
+    WorkspaceId::new(format!("{}/{}", ctx.forge.host(), account.id))
+}
+
+pub(super) async fn remember_workspace(
+    ctx: &Context,
+    tx: &mut Tx,
+    account: &Account,
+) -> Result<WorkspaceId, Failure> {
+    let workspace = workspace_of(ctx, account);
+    tx.upsert_workspace(&workspace, ctx.forge.host(), account).await?;
+    Ok(workspace)
+}
+
+/// Remembers where the repository is now. `None` when the installation is known
+/// to be closed: a late delivery does not open it again.
+pub(super) async fn reachable(
+    ctx: &Context,
+    installation: InstallationId,
+    repo: &Repo,
+) -> Result<Option<RepoRef>, Failure> {
+    let mut tx = ctx.db.write().await?;
+    let workspace = remember_workspace(ctx, &mut tx, &repo.owner).await?;
+    match tx.installation(installation).await? {
+        Some((_, state)) if state != InstallationState::Active => return Ok(None),
+        Some(_) => {}
+        None => {
+            tx.put_installation(installation, &workspace, InstallationState::Active)
+                .await?;
+        }
+    }
+    let place = RepoRef {
+        workspace,
+        installation,
+        id: repo.id,
+        owner: repo.owner.login.clone(),
+        name: repo.name.clone(),
+    };
+    tx.upsert_repo(&place).await?;
+    tx.commit().await?;
+    Ok(Some(place))
+}
+
+async fn pull_moved(ctx: &Context, pull: &PullRef, said: PullSnapshot) -> Result<Taken, Failure> {
+    let known = {
+        let mut tx = ctx.db.read().await?;
+        tx.space_of(pull).await?
+    };
+    let Some(known) = known else {
+        return accept(ctx, pull, said).await;
+    };
+    if said.updated_at > known.snapshot.updated_at {
+        return accept(ctx, pull, said).await;
+    }
+    if !has_moved(&known.snapshot, &said) {
+        return Ok(Taken::Ignored("nothing new".into()));
+    }
+    reread(ctx, pull).await
+}
+
+/// Asks the forge where the pull request stands now and accepts that.
+pub(super) async fn reread(ctx: &Context, pull: &PullRef) -> Result<Taken, Failure> {
+    match ctx.forge.pull(pull).await {
+        Ok(now) => accept(ctx, pull, now).await,
+        Err(ForgeError::NotFound(reason)) => {
+            Ok(Taken::Ignored(format!("the pull request is gone: {reason}")))
+        }
+        Err(ForgeError::Forbidden(reason)) => Ok(Taken::Ignored(format!("not readable: {reason}"))),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Whether two snapshots differ in what a review depends on. The tip of the base
+/// branch does not count: it moves all the time, and what is reviewed starts at the
+/// merge base.
+fn has_moved(before: &PullSnapshot, after: &PullSnapshot) -> bool {
+    (before.state, before.draft, &before.head, &before.base_ref)
+        != (after.state, after.draft, &after.head, &after.base_ref)
+}
+
+/// Makes a snapshot what is known of a pull request, opens its space when there is
+/// none, and asks for whatever follows from it.
+pub(super) async fn accept(ctx: &Context, pull: &PullRef, said: PullSnapshot) -> Result<Taken, Failure> {
+    let mut tx = ctx.db.write().await?;
+    let now = ctx.now();
+    let Some(known) = tx.space_of(pull).await? else {
+        if said.state == PullState::Closed {
+            return Ok(Taken::Ignored("closed before it was ever open here".into()));
+        }
+        let space = Space {
+            id: SpaceId::new(ctx.ids.next()),
+            mode: Mode::Review,
+            pull: pull.clone(),
+            rev: 1,
+            snapshot: said,
+        };
+        tx.insert_space(&space, now).await?;
+        want_check::refresh(ctx, &mut tx, &pull.repo, &space.snapshot.head).await?;
+        tx.enqueue(JobKind::ReviewSpace, space.id.as_str(), now).await?;
+        tx.commit().await?;
+        ctx.bell.notify_waiters();
+        return Ok(Taken::Acted);
+    };
+    if said.updated_at < known.snapshot.updated_at {
+        return Ok(Taken::Ignored("older than what is known".into()));
+    }
+    if !has_moved(&known.snapshot, &said) {
+        tx.refresh_space(&known.id, known.rev, &said).await?;
+        tx.commit().await?;
+        return Ok(Taken::Ignored("nothing that a review depends on".into()));
+    }
+    if !tx.move_space(&known.id, known.rev, &said).await? {
+        return Err(Failure::Later {
+            reason: "the space moved meanwhile".into(),
+            after_ms: None,
+        });
+    }
+    want_check::refresh(ctx, &mut tx, &pull.repo, &said.head).await?;
+    if said.head != known.snapshot.head {
+        want_check::refresh(ctx, &mut tx, &pull.repo, &known.snapshot.head).await?;
+    }
+    tx.enqueue(JobKind::ReviewSpace, known.id.as_str(), now).await?;
+    tx.commit().await?;
+    ctx.bell.notify_waiters();
+    Ok(Taken::Acted)
+}
+
+/// A new look at a head that was reviewed: every open pull request on it gets a new pass.
+async fn rerequested(ctx: &Context, repo: &RepoRef, head: &Sha) -> Result<Taken, Failure> {
+    let mut tx = ctx.db.write().await?;
+    let spaces = tx.open_spaces_on(&repo.workspace, repo.id, head).await?;
+    if spaces.is_empty() {
+        // Perhaps its deliveries were missed: look at what is open there.
+        tx.enqueue(
+            JobKind::ListPulls,
+            &format!("{}/{}", repo.installation, repo.id),
+            ctx.now(),
+        )
+        .await?;
+        tx.commit().await?;
+        ctx.bell.notify_waiters();
+        return Ok(Taken::Ignored(
+            "no open pull request is known on that head".into(),
+        ));
+    }
+    for space in &spaces {
+        tx.bump_space(&space.id).await?;
+        tx.enqueue(JobKind::ReviewSpace, space.id.as_str(), ctx.now())
+            .await?;
+    }
+    want_check::refresh(ctx, &mut tx, repo, head).await?;
+    tx.commit().await?;
+    ctx.bell.notify_waiters();
+    Ok(Taken::Acted)
+}
+
+/// Merge queues are not supported yet. Saying so at once keeps the queue from
+/// waiting for its time-out.
+async fn merge_group(ctx: &Context, repo: &RepoRef, head: &Sha) -> Result<Taken, Failure> {
+    let view = CheckView {
+        conclusion: Some(Conclusion::ActionRequired),
+        title: "Merge queues are not supported yet".into(),
+        summary: "This release of Jury does not review merge queue groups, so it cannot vouch for this one. \
+                  Merge the pull request without the queue; support comes with a later release."
+            .into(),
+        details_url: ctx.settings.public_url.clone().unwrap_or_default(),
+    };
+    let mut tx = ctx.db.write().await?;
+    want_check::want(ctx, &mut tx, repo, head, &view).await?;
+    tx.commit().await?;
+    ctx.bell.notify_waiters();
+    Ok(Taken::Acted)
+}

@@ -1,0 +1,324 @@
+//! Reviews the head of a space: asks [`next`] what to do, does it, and asks again.
+//!
+//! Everything that must outlive a crash is a row; what is held in memory (the
+//! opened change, which findings the verifier judged in this sitting) can be made
+//! again. The revision is read anew before every step, so a pass notices that it is
+//! superseded between any two of them, and finalizing is one conditional update
+//! that fails when the revision moved in the last moment.
+
+use std::collections::HashSet;
+
+use tracing::Instrument;
+
+use crate::{
+    domain::{
+        ids::{FindingId, PassId, SpaceId},
+        review::{
+            finding::{Finding, Status},
+            next::{Facts, Next, next},
+            pass::{Origin, Outcome, Pass},
+            verdict,
+        },
+        space::{PullState, Space},
+    },
+    ports::change::{Change, ChangeError},
+    store::{Filed, Job, Tx},
+};
+
+use super::{Context, Failure, finalize, intake, review_change, want_check};
+
+/// What a sitting holds in memory.
+#[derive(Default)]
+struct Desk {
+    change: Option<Box<dyn Change>>,
+    judged: HashSet<FindingId>,
+}
+
+/// Carries out a `ReviewSpace` job.
+pub async fn review(ctx: &Context, job: &Job) -> Result<(), Failure> {
+    let id = SpaceId::new(&job.key);
+    let mut desk = Desk::default();
+    loop {
+        let Some((space, pass)) = sit_down(ctx, job, &id).await? else {
+            return Ok(());
+        };
+        let span = tracing::info_span!("pass", space = %id, pass = %pass.id, rev = pass.rev);
+        match step(ctx, job, &space, &pass, &mut desk).instrument(span).await {
+            Ok(()) => {}
+            Err(Failure::Final(reason)) => {
+                tracing::error!(%reason, pass = %pass.id, "the pass broke");
+                let note = "Something went wrong inside Jury; the server's log has the details.";
+                end(ctx, job, &space, &pass, Outcome::Broken, Some(note)).await?;
+            }
+            // The last try: say so on the forge instead of leaving the check in progress.
+            Err(Failure::Later { reason, .. }) if job.attempts >= ctx.settings.attempts => {
+                tracing::error!(%reason, pass = %pass.id, "the pass broke after its last try");
+                let note = "The forge or Jury's own storage did not answer, several times over.";
+                end(ctx, job, &space, &pass, Outcome::Broken, Some(note)).await?;
+            }
+            Err(other) => return Err(other),
+        }
+    }
+}
+
+/// The pass to work on: the one that runs, else a new one for the current revision
+/// when there is something to review. `None` = nothing to do.
+async fn sit_down(ctx: &Context, job: &Job, id: &SpaceId) -> Result<Option<(Space, Pass)>, Failure> {
+    let mut tx = ctx.db.write().await?;
+    if !tx.fence(job).await? {
+        return Err(Failure::Lost);
+    }
+    let Some(space) = tx.space(id).await? else {
+        return Ok(None);
+    };
+    if let Some(running) = tx.running_pass(id).await? {
+        return Ok(Some((space, running)));
+    }
+    let reviewable = space.snapshot.state == PullState::Open && !space.snapshot.draft;
+    if !reviewable || tx.pass_at(id, space.rev).await?.is_some() {
+        return Ok(None);
+    }
+    let now = ctx.now();
+    let pass = Pass {
+        id: PassId::new(ctx.ids.next()),
+        space: id.clone(),
+        rev: space.rev,
+        origin: Origin::Review,
+        head: space.snapshot.head.clone(),
+        merge_base: None,
+        started_at: now,
+        deadline_at: now.plus_ms(ctx.settings.pass_limit_ms),
+        outcome: None,
+        note: None,
+        coverage: None,
+        snapshot: None,
+        finished_at: None,
+    };
+    tx.open_pass(&pass).await?;
+    want_check::refresh(ctx, &mut tx, &space.pull.repo, &pass.head).await?;
+    tx.commit().await?;
+    ctx.bell.notify_waiters();
+    Ok(Some((space, pass)))
+}
+
+/// Does the one thing that comes next.
+async fn step(ctx: &Context, job: &Job, space: &Space, pass: &Pass, desk: &mut Desk) -> Result<(), Failure> {
+    let (contributions, findings) = {
+        let mut tx = ctx.db.read().await?;
+        (
+            tx.contributions(&pass.id).await?,
+            tx.findings_seen(&pass.id).await?,
+        )
+    };
+    let roster: Vec<&str> = ctx.analyzers.iter().map(|a| a.name()).collect();
+    let unverified: Vec<FindingId> = findings
+        .findings
+        .iter()
+        .filter(|f| f.is_live() && !desk.judged.contains(&f.id))
+        .map(|f| f.id.clone())
+        .collect();
+    let facts = Facts {
+        pass,
+        rev: space.rev,
+        // A draft is as good as closed to a running pass: drafts are not reviewed.
+        open: space.snapshot.state == PullState::Open,
+        now: ctx.now(),
+        roster: &roster,
+        contributions: &contributions,
+        unverified: &unverified,
+    };
+    match next(&facts) {
+        Next::Done => Ok(()),
+        Next::End(outcome) => end(ctx, job, space, pass, outcome, None).await,
+        Next::Gather => gather(ctx, job, space, pass, desk).await,
+        Next::Ask(reviewer) => {
+            if !open_change(ctx, job, space, pass, desk).await? {
+                return Ok(());
+            }
+            ask(ctx, job, space, pass, desk, &reviewer).await
+        }
+        Next::Confirm(_) => {
+            if !open_change(ctx, job, space, pass, desk).await? {
+                return Ok(());
+            }
+            let open: Vec<Finding> = findings
+                .findings
+                .into_iter()
+                .filter(|f| unverified.contains(&f.id))
+                .collect();
+            confirm(ctx, job, desk, open).await
+        }
+        Next::Finalize => {
+            if !open_change(ctx, job, space, pass, desk).await? {
+                return Ok(());
+            }
+            let Some(change) = desk.change.as_deref() else {
+                return Ok(());
+            };
+            finalize::finalize(ctx, job, space, pass, change).await
+        }
+    }
+}
+
+/// Reads the change and writes down what was reached.
+async fn gather(
+    ctx: &Context,
+    job: &Job,
+    space: &Space,
+    pass: &Pass,
+    desk: &mut Desk,
+) -> Result<(), Failure> {
+    if !open_change(ctx, job, space, pass, desk).await? {
+        return Ok(());
+    }
+    let Some(change) = desk.change.as_deref() else {
+        return Ok(());
+    };
+    let mut tx = fenced(ctx, job).await?;
+    tx.record_gathered(&pass.id, change.base(), change.coverage())
+        .await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Opens the change unless it is open. `false` = the pass ended, or the space moved
+/// instead: look at the facts again.
+async fn open_change(
+    ctx: &Context,
+    job: &Job,
+    space: &Space,
+    pass: &Pass,
+    desk: &mut Desk,
+) -> Result<bool, Failure> {
+    if desk.change.is_some() {
+        return Ok(true);
+    }
+    match ctx.forge.change(&space.pull, &space.snapshot).await {
+        Ok(change) => {
+            desk.change = Some(change);
+            Ok(true)
+        }
+        Err(ChangeError::User(words)) => {
+            end(ctx, job, space, pass, Outcome::Broken, Some(&words)).await?;
+            Ok(false)
+        }
+        Err(ChangeError::Gone(what)) => {
+            // Most likely a push whose delivery is still on its way.
+            intake::reread(ctx, &space.pull).await?;
+            let moved = {
+                let mut tx = ctx.db.read().await?;
+                tx.space(&space.id).await?.is_none_or(|now| now.rev != space.rev)
+            };
+            if !moved {
+                let reason = format!("commit {what} cannot be read yet");
+                return Err(Failure::Later {
+                    reason,
+                    after_ms: None,
+                });
+            }
+            Ok(false)
+        }
+        Err(ChangeError::Later { reason, after_ms }) => Err(Failure::Later { reason, after_ms }),
+        // git and the forge break in passing as well as for good: the number of tries decides.
+        Err(ChangeError::Internal(reason)) => Err(Failure::Later {
+            reason,
+            after_ms: None,
+        }),
+    }
+}
+
+/// Lets one reviewer look, and files what it says.
+async fn ask(
+    ctx: &Context,
+    job: &Job,
+    space: &Space,
+    pass: &Pass,
+    desk: &Desk,
+    reviewer: &str,
+) -> Result<(), Failure> {
+    let Some(change) = desk.change.as_deref() else {
+        return Ok(());
+    };
+    let Some(analyzer) = ctx.analyzers.iter().find(|a| a.name() == reviewer) else {
+        return Ok(());
+    };
+    let asked = review_change::ask(analyzer.as_ref(), change, &ctx.fingerprinter).await;
+    let (earlier, known) = {
+        let mut tx = ctx.db.read().await?;
+        (
+            tx.latest_finalized(&space.id).await?,
+            tx.findings(&space.id).await?.findings,
+        )
+    };
+    let mut filed = Vec::with_capacity(asked.findings.len());
+    for placed in asked.findings {
+        // A person cleared it by name; it does not come back under another id.
+        let cleared = |f: &Finding| {
+            matches!(f.status, Status::Dismissed | Status::Waived) && f.fingerprint == placed.fingerprint()
+        };
+        if known.iter().any(cleared) {
+            continue;
+        }
+        let mut finding = placed.into_finding(FindingId::new(ctx.ids.next()), ctx.now());
+        if let Some(earlier) = &earlier {
+            let unchanged =
+                review_change::stood_before(change, &earlier.head, &finding, &ctx.fingerprinter).await;
+            finding.advisory = verdict::is_advisory(finding.priority, true, unchanged);
+        }
+        filed.push(finding);
+    }
+    let mut tx = fenced(ctx, job).await?;
+    for finding in &filed {
+        if let Filed::Known(id) = tx.file_finding(&space.id, &pass.id, finding).await? {
+            tx.set_anchor(&id, finding.anchor.as_ref()).await?;
+        }
+    }
+    tx.put_contribution(&pass.id, &asked.contribution).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Lets the verifier judge findings against the blob.
+async fn confirm(ctx: &Context, job: &Job, desk: &mut Desk, open: Vec<Finding>) -> Result<(), Failure> {
+    let Some(change) = desk.change.as_deref() else {
+        return Ok(());
+    };
+    let votes = review_change::verify(&open, change, &ctx.analyzers, &ctx.fingerprinter).await;
+    let mut tx = fenced(ctx, job).await?;
+    for (finding, vote) in open.iter().zip(votes) {
+        if let Some(vote) = vote {
+            tx.put_vote(&finding.id, &vote, ctx.now()).await?;
+        }
+    }
+    tx.commit().await?;
+    desk.judged.extend(open.into_iter().map(|f| f.id));
+    Ok(())
+}
+
+/// Ends a pass without a verdict and lets the check say so.
+pub(super) async fn end(
+    ctx: &Context,
+    job: &Job,
+    space: &Space,
+    pass: &Pass,
+    outcome: Outcome,
+    note: Option<&str>,
+) -> Result<(), Failure> {
+    let mut tx = fenced(ctx, job).await?;
+    tx.end_pass(pass, outcome, note, None, ctx.now()).await?;
+    want_check::refresh(ctx, &mut tx, &space.pull.repo, &pass.head).await?;
+    tx.commit().await?;
+    ctx.bell.notify_waiters();
+    metrics::counter!("jury_passes_total", "outcome" => outcome.as_str()).increment(1);
+    Ok(())
+}
+
+/// A write transaction that proves that the lease still holds.
+pub(super) async fn fenced(ctx: &Context, job: &Job) -> Result<Tx, Failure> {
+    let mut tx = ctx.db.write().await?;
+    if tx.fence(job).await? {
+        Ok(tx)
+    } else {
+        Err(Failure::Lost)
+    }
+}

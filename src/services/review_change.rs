@@ -1,0 +1,350 @@
+//! The part of a pass that needs no store: ask a reviewer, place what it says,
+//! let the verifier check it, read the policy, come to a verdict. `jury review`
+//! and the server's passes are made of the same steps.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::AssertUnwindSafe,
+};
+
+use futures::FutureExt;
+
+use crate::{
+    domain::{
+        ids::{FindingId, Sha},
+        policy::{self, Locked, Policy},
+        principal::{Principal, PrincipalKind},
+        review::{
+            axis, consensus,
+            consensus::Reading,
+            coverage::Coverage,
+            finding::{Anchor, Draft, Finding, Side, Status, Vote},
+            fingerprint::Fingerprinter,
+            grounding::{self, Placed},
+            resolution::{self, Seen},
+            reviewer::{Contribution, ContributionState},
+            snapshot::{FindingSnapshot, PassSnapshot},
+            verdict,
+        },
+        time::Timestamp,
+    },
+    ports::{
+        analyzer::Analyzer,
+        change::{Change, ChangeError},
+    },
+};
+
+/// Where a repository keeps its policy, at the tip of the base branch.
+pub const POLICY_FILE: &str = ".github/jury.toml";
+
+/// What a reviewer handed in, placed.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// How far it came.
+    pub contribution: Contribution,
+    /// Its findings, one for each fingerprint.
+    pub findings: Vec<PlacedFinding>,
+}
+
+/// A finding that is placed and can be recognised again, but has no id yet.
+#[derive(Debug, Clone)]
+pub struct PlacedFinding {
+    draft: Draft,
+    fingerprint: String,
+    author: Principal,
+}
+
+impl PlacedFinding {
+    /// What recognises it.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Its weight.
+    pub fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    /// Gives it an id and a time.
+    pub fn into_finding(self, id: FindingId, filed_at: Timestamp) -> Finding {
+        let Self {
+            draft,
+            fingerprint,
+            author,
+        } = self;
+        Finding {
+            id,
+            fingerprint,
+            kind: draft.kind,
+            priority: draft.priority,
+            confidence: draft.confidence,
+            axis: draft.axis,
+            title: draft.title,
+            body: draft.body,
+            suggestion: draft.suggestion,
+            anchor: draft.anchor,
+            quote: draft.quote,
+            provenance: draft.provenance,
+            author,
+            status: Status::Open,
+            votes: Vec::new(),
+            advisory: false,
+            filed_at,
+        }
+    }
+}
+
+/// Lets one reviewer look at the change. It never fails: a reviewer that breaks,
+/// panics, or says something that cannot be placed makes its contribution say so.
+pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &Fingerprinter) -> Asked {
+    let author = Principal::new(PrincipalKind::Analyzer, analyzer.name());
+    let contribution = |state, note| Contribution {
+        reviewer: analyzer.name().to_owned(),
+        axis: analyzer.axis(),
+        state,
+        note,
+    };
+    let report = match AssertUnwindSafe(analyzer.analyze(change)).catch_unwind().await {
+        Ok(Ok(report)) => report,
+        Ok(Err(error)) => {
+            tracing::warn!(reviewer = analyzer.name(), %error, "a reviewer failed");
+            let note = "it could not read the change".to_owned();
+            return Asked {
+                contribution: contribution(ContributionState::Failed, Some(note)),
+                findings: vec![],
+            };
+        }
+        Err(_) => {
+            tracing::error!(reviewer = analyzer.name(), "a reviewer panicked");
+            let note = "it broke".to_owned();
+            return Asked {
+                contribution: contribution(ContributionState::Failed, Some(note)),
+                findings: vec![],
+            };
+        }
+    };
+    let mut blobs = Blobs::new(change);
+    let mut findings: BTreeMap<String, PlacedFinding> = BTreeMap::new();
+    let mut order = Vec::new();
+    let mut lost = 0_usize;
+    for draft in report.drafts {
+        match place(draft, &mut blobs).await {
+            Ok(placed) => {
+                let fingerprint = fingerprinter.fingerprint(&placed);
+                order.push(fingerprint.clone());
+                findings.entry(fingerprint.clone()).or_insert(PlacedFinding {
+                    draft: placed.draft,
+                    fingerprint,
+                    author: author.clone(),
+                });
+            }
+            Err(reason) => {
+                lost += 1;
+                tracing::warn!(reviewer = analyzer.name(), %reason, "a finding could not be placed");
+            }
+        }
+    }
+    let mut state = report.state;
+    let mut note = report.note;
+    if lost > 0 {
+        // What it saw and we could not place is not proved to be harmless.
+        state = state.max(ContributionState::Partial);
+        let words = format!("{lost} of its findings could not be placed");
+        note = Some(note.map_or(words.clone(), |n| format!("{n}; {words}")));
+    }
+    let findings = order
+        .into_iter()
+        .filter_map(|fingerprint| findings.remove(&fingerprint))
+        .collect();
+    Asked {
+        contribution: contribution(state, note),
+        findings,
+    }
+}
+
+async fn place(draft: Draft, blobs: &mut Blobs<'_>) -> Result<Placed, String> {
+    let blob = match &draft.anchor {
+        Some(anchor) => blobs
+            .read(anchor.side, &anchor.path)
+            .await
+            .map_err(|error| error.to_string())?,
+        None => None,
+    };
+    grounding::ground(draft, blob.as_ref().map(|blob| blob.as_slice())).map_err(|error| error.to_string())
+}
+
+/// The last blob that was read: findings come file by file.
+struct Blobs<'a> {
+    change: &'a dyn Change,
+    last: Option<(Side, String, Option<std::sync::Arc<Vec<u8>>>)>,
+}
+
+impl<'a> Blobs<'a> {
+    fn new(change: &'a dyn Change) -> Self {
+        Self { change, last: None }
+    }
+
+    async fn read(&mut self, side: Side, path: &str) -> Result<Option<std::sync::Arc<Vec<u8>>>, ChangeError> {
+        if let Some((known_side, known_path, blob)) = &self.last
+            && *known_side == side
+            && known_path == path
+        {
+            return Ok(blob.clone());
+        }
+        let blob = self.change.read(side, path).await?.map(std::sync::Arc::new);
+        self.last = Some((side, path.to_owned(), blob.clone()));
+        Ok(blob)
+    }
+}
+
+/// Lets the verifier judge findings against the blobs of this head, in order.
+/// `None` = it cannot tell.
+pub async fn verify(
+    findings: &[Finding],
+    change: &dyn Change,
+    analyzers: &[Box<dyn Analyzer>],
+    fingerprinter: &Fingerprinter,
+) -> Vec<Option<Vote>> {
+    let mut blobs = Blobs::new(change);
+    let mut votes = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let reading = read(finding, &mut blobs, change, analyzers, fingerprinter).await;
+        votes.push(reading.and_then(|reading| consensus::verifier_vote(finding, &reading)));
+    }
+    votes
+}
+
+async fn read(
+    finding: &Finding,
+    blobs: &mut Blobs<'_>,
+    change: &dyn Change,
+    analyzers: &[Box<dyn Analyzer>],
+    fingerprinter: &Fingerprinter,
+) -> Option<Reading> {
+    let anchor = finding.anchor.as_ref()?;
+    // A blob that cannot be read proves nothing either way.
+    let blob = blobs.read(anchor.side, &anchor.path).await.ok()??;
+    let lines = grounding::anchored_lines(&blob, anchor);
+    let holds = |lines: &[&[u8]]| {
+        let analyzer = analyzers.iter().find(|a| a.name() == finding.author.name)?;
+        std::panic::catch_unwind(AssertUnwindSafe(|| analyzer.holds_in_blob(finding, &blob, lines))).ok()?
+    };
+    Some(Reading {
+        place_exists: lines.is_some(),
+        quote_stands: grounding::quote_stands(finding, &blob, fingerprinter),
+        rule_holds: lines.as_deref().and_then(holds),
+        on_changed_line: is_changed(change, anchor),
+        run_of_this_head: true,
+    })
+}
+
+/// Whether at least one of the anchored lines is added (or, on the left, removed).
+fn is_changed(change: &dyn Change, anchor: &Anchor) -> bool {
+    let Some(file) = change
+        .files()
+        .iter()
+        .find(|f| f.path_on(anchor.side) == anchor.path)
+    else {
+        return false;
+    };
+    let within = |line: u32| (anchor.start_line..=anchor.end_line).contains(&line);
+    match anchor.side {
+        Side::Right => file.added_lines().any(|(line, _)| within(line)),
+        Side::Left => file.removed_lines().any(|(line, _)| within(line)),
+    }
+}
+
+/// Whether the code that a finding quotes already stood in the same file at an
+/// earlier head. `false` when that head cannot be read: then the finding keeps its weight.
+pub async fn stood_before(
+    change: &dyn Change,
+    earlier: &Sha,
+    finding: &Finding,
+    fingerprinter: &Fingerprinter,
+) -> bool {
+    let Some(anchor) = &finding.anchor else {
+        return false;
+    };
+    match change.read_at(earlier, &anchor.path).await {
+        Ok(Some(blob)) => fingerprinter.quote_occurs(finding, &blob),
+        _ => false,
+    }
+}
+
+/// The policy in force: the repository's, from the tip of its base branch, over the
+/// server's, but for the keys that the server locked.
+///
+/// # Errors
+/// Words for the owner when the repository's policy cannot be read or understood. A
+/// review under a guessed policy would prove nothing.
+pub async fn policy(change: &dyn Change, server: &Policy, locked: &Locked) -> Result<Policy, PolicyFault> {
+    let content = change.read_base_tip(POLICY_FILE).await?;
+    let mut policy = server.clone();
+    if let Some(content) = content {
+        let patch = policy::parse(POLICY_FILE, &content).map_err(|error| {
+            PolicyFault::Owner(format!("The policy on the base branch is not valid. {error}"))
+        })?;
+        policy.apply(&patch, locked);
+    }
+    Ok(policy)
+}
+
+/// Why there is no policy.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyFault {
+    /// The owner can mend it; safe to show.
+    #[error("{0}")]
+    Owner(String),
+    /// It could not be read.
+    #[error(transparent)]
+    Read(#[from] ChangeError),
+}
+
+/// Where every live finding stands at the end of a pass.
+///
+/// `seen` holds the fingerprints of what was filed in this pass. A finding that the
+/// pass resolves becomes [`Status::Resolved`]; every other stands by its votes.
+pub fn settle(
+    live: &mut [Finding],
+    seen: &BTreeSet<String>,
+    contributions: &[Contribution],
+    policy: &Policy,
+    pull_author: Option<&Principal>,
+) {
+    let (quote_gone, says_mended) = (BTreeMap::new(), BTreeMap::new());
+    let seen = Seen {
+        fingerprints: seen,
+        contributions,
+        quote_gone: &quote_gone,
+        says_mended: &says_mended,
+        pull_author,
+    };
+    for finding in live {
+        finding.status = if resolution::resolves(finding, &seen) {
+            Status::Resolved
+        } else {
+            consensus::status_after(finding, policy, pull_author)
+        };
+    }
+}
+
+/// Folds a settled pass into its snapshot. `findings` are those that are live or
+/// whose status the pass changed.
+pub fn fold(
+    head: Option<&Sha>,
+    findings: &[Finding],
+    contributions: &[Contribution],
+    coverage: &Coverage,
+    policy: &Policy,
+) -> PassSnapshot {
+    let axes = axis::fold(findings, contributions, coverage, policy);
+    let judgement = verdict::judge(findings, &axes);
+    PassSnapshot {
+        head_sha: head.cloned(),
+        verdict: judgement.verdict,
+        confidence: judgement.confidence,
+        gate: policy.gate,
+        axes,
+        findings: findings.iter().map(FindingSnapshot::from).collect(),
+    }
+}

@@ -1,0 +1,168 @@
+//! What a head's check should show, worked out from the facts of every open pull
+//! request on it, and written down for [`super::converge_check`] to send.
+
+use crate::{
+    domain::{
+        ids::{PullNumber, Sha},
+        review::{
+            check::{Conclusion, Standing, decisive},
+            coverage::Coverage,
+            pass::{Outcome, Pass},
+            render::{self, CheckText},
+        },
+        space::{RepoRef, Space},
+    },
+    ports::forge::CheckView,
+    store::{CheckKey, CheckRow, JobKind, ReviewRow, ReviewState, Tx},
+};
+
+use super::{CHECK_NAME, Context, Failure};
+
+/// Says why a draft is not reviewed.
+const DRAFT: &str = "This pull request is a draft. Jury reviews it when it is marked ready for review.";
+
+/// Said when the forge does not let us take our request for changes back.
+const STUCK: &str = "\n\nAn earlier review of Jury still requests changes, and the forge did not let Jury take it \
+    back. A maintainer has to dismiss that review by hand.";
+
+/// Whether the review requests changes that are settled, and could not be taken back.
+fn is_stuck(review: &ReviewRow) -> bool {
+    review.state == ReviewState::Sent && review.dismissed_at.is_none() && review.reason.is_some()
+}
+
+/// Works out again what the check of `sha` should show and, when that changed,
+/// asks for it to be sent. In the same transaction as the facts that changed.
+pub(super) async fn refresh(ctx: &Context, tx: &mut Tx, repo: &RepoRef, sha: &Sha) -> Result<(), Failure> {
+    let spaces = tx.open_spaces_on(&repo.workspace, repo.id, sha).await?;
+    let mut passes = Vec::with_capacity(spaces.len());
+    for space in &spaces {
+        passes.push(tx.pass_at(&space.id, space.rev).await?);
+    }
+    let standings: Vec<(PullNumber, Standing<'_>)> = spaces
+        .iter()
+        .zip(&passes)
+        .map(|(s, p)| (s.pull.number, standing(s, p.as_ref())))
+        .collect();
+    let Some((number, standing)) = decisive(&standings) else {
+        return cancel(ctx, tx, repo, sha).await;
+    };
+    let shown = spaces
+        .iter()
+        .zip(&passes)
+        .find(|(space, _)| space.pull.number == *number);
+    let Some((space, pass)) = shown else { return Ok(()) };
+    let coverage = pass.as_ref().and_then(|pass| pass.coverage.as_ref());
+    let mut view = view(ctx, space, standing, coverage, spaces.len());
+    for space in &spaces {
+        if tx.reviews_of(&space.id).await?.iter().any(is_stuck) {
+            view.summary.push_str(STUCK);
+        }
+    }
+    want(ctx, tx, repo, sha, &view).await
+}
+
+/// Nobody is open on this head any more. A check that is completed stays as it is.
+async fn cancel(ctx: &Context, tx: &mut Tx, repo: &RepoRef, sha: &Sha) -> Result<(), Failure> {
+    let Some(row) = tx.check(&key(repo, sha)).await? else {
+        return Ok(());
+    };
+    let wanted = read_want(&row)?;
+    if wanted.conclusion.is_some() {
+        return Ok(());
+    }
+    let view = CheckView {
+        conclusion: Some(Conclusion::Cancelled),
+        title: "No longer needed".into(),
+        summary: "The pull request was closed, or a newer commit took the place of this one, before the \
+                  review was done."
+            .into(),
+        details_url: wanted.details_url,
+    };
+    want(ctx, tx, repo, sha, &view).await
+}
+
+/// Writes down what the check should show and asks for it to be sent.
+pub(super) async fn want(
+    ctx: &Context,
+    tx: &mut Tx,
+    repo: &RepoRef,
+    sha: &Sha,
+    view: &CheckView,
+) -> Result<(), Failure> {
+    let want = serde_json::to_vec(view).map_err(|e| Failure::Final(e.to_string()))?;
+    let key = key(repo, sha);
+    tx.want_check(&key, &want, view.conclusion.is_some()).await?;
+    tx.enqueue(JobKind::SyncCheck, &key.to_string(), ctx.now())
+        .await?;
+    Ok(())
+}
+
+/// Which check speaks of a head.
+fn key(repo: &RepoRef, sha: &Sha) -> CheckKey {
+    CheckKey {
+        workspace: repo.workspace.clone(),
+        repo: repo.id,
+        sha: sha.clone(),
+        name: CHECK_NAME.to_owned(),
+    }
+}
+
+/// What a stored check should show.
+pub(super) fn read_want(row: &CheckRow) -> Result<CheckView, Failure> {
+    serde_json::from_slice(&row.want)
+        .map_err(|e| Failure::Final(format!("an unreadable check is stored: {e}")))
+}
+
+fn standing<'a>(space: &'a Space, pass: Option<&'a Pass>) -> Standing<'a> {
+    if space.snapshot.draft {
+        return Standing::Waiting(DRAFT);
+    }
+    let Some(pass) = pass else {
+        return Standing::Running;
+    };
+    let note = pass.note.as_deref();
+    match (pass.outcome, &pass.snapshot) {
+        (None, _) => Standing::Running,
+        (Some(Outcome::Finalized), Some(snapshot)) => match note {
+            Some(waiting) => Standing::Waiting(waiting),
+            None => Standing::Finished(snapshot),
+        },
+        (Some(Outcome::TimedOut), _) => Standing::TimedOut,
+        (Some(Outcome::Broken | Outcome::Finalized), _) => {
+            Standing::Broken(note.unwrap_or("The review could not be done."))
+        }
+        // Closed and opened again, or moved on and not looked at yet.
+        (Some(Outcome::Superseded | Outcome::Closed), _) => Standing::Running,
+    }
+}
+
+fn view(
+    ctx: &Context,
+    space: &Space,
+    standing: &Standing<'_>,
+    coverage: Option<&Coverage>,
+    sharing: usize,
+) -> CheckView {
+    let CheckText { title, mut summary } = render::check_text(standing, coverage);
+    if sharing > 1 {
+        summary.push_str(&format!(
+            "\n\n{sharing} open pull requests share this commit; the check shows the worst of them (#{}).",
+            space.pull.number
+        ));
+    }
+    CheckView {
+        conclusion: standing.conclusion(),
+        title,
+        summary,
+        details_url: details_url(ctx, space),
+    }
+}
+
+/// The page behind the check: the space's page when people can reach this server,
+/// else the pull request.
+fn details_url(ctx: &Context, space: &Space) -> String {
+    match &ctx.settings.public_url {
+        Some(url) => format!("{url}/spaces/{}", space.id),
+        None => space.snapshot.html_url.clone(),
+    }
+}

@@ -1,0 +1,211 @@
+//! The workers: they claim deliveries and jobs, carry them out under a lease, and
+//! say how it went.
+//!
+//! [`run_until_idle`] does everything that is due and returns; [`run`] keeps at it
+//! until it is told to stop. A worker that is stopped finishes what it holds; one
+//! that is killed leaves a lease that runs out.
+
+use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
+
+use futures::FutureExt;
+use tokio::sync::watch;
+use tracing::Instrument;
+
+use crate::store::{Delivery, Job, JobKind};
+
+use super::{Context, Failure, backoff_ms, converge_check, converge_review, intake, reap, reconcile, review};
+
+/// Every kind of job, most urgent first.
+const KINDS: &[JobKind] = JobKind::ALL;
+
+/// How many deliveries one claim takes.
+const BATCH: i64 = 32;
+
+/// How long an idle worker waits for the bell before it looks by itself: other
+/// replicas ring no bell here, and leases run out silently.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Works until `stop` turns true, then finishes what is under way.
+pub async fn run(ctx: Context, stop: watch::Receiver<bool>) {
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(keep_at(ctx.clone(), stop.clone(), take_deliveries));
+    for _ in 0..ctx.settings.workers {
+        tasks.spawn(keep_at(ctx.clone(), stop.clone(), take_job));
+    }
+    tasks.spawn(reap_regularly(ctx, stop));
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(panic) = ended {
+            tracing::error!(%panic, "a worker ended");
+        }
+    }
+}
+
+/// Does everything that is due now. For tests and one-shot commands.
+pub async fn run_until_idle(ctx: &Context) -> Result<(), Failure> {
+    loop {
+        let took = take_deliveries(ctx.clone()).await? || take_job(ctx.clone()).await?;
+        if !took {
+            return Ok(());
+        }
+    }
+}
+
+async fn keep_at<F>(ctx: Context, mut stop: watch::Receiver<bool>, mut step: impl FnMut(Context) -> F + Send)
+where
+    F: Future<Output = Result<bool, Failure>> + Send,
+{
+    while !*stop.borrow() {
+        // Armed before looking, so that a bell rung while looking is heard.
+        let rung = ctx.bell.notified();
+        let wait = match step(ctx.clone()).await {
+            Ok(true) => continue,
+            Ok(false) => POLL,
+            Err(failure) => {
+                tracing::warn!(%failure, "the store did not answer a worker");
+                Duration::from_secs(1)
+            }
+        };
+        tokio::select! {
+            () = rung => {}
+            () = tokio::time::sleep(wait) => {}
+            _ = stop.changed() => {}
+        }
+    }
+}
+
+async fn reap_regularly(ctx: Context, mut stop: watch::Receiver<bool>) {
+    let pause = Duration::from_millis(u64::try_from(ctx.settings.lease_ms).unwrap_or(60_000));
+    while !*stop.borrow() {
+        if let Err(failure) = reap::reap(&ctx).await {
+            tracing::warn!(%failure, "the reaper could not look");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            _ = stop.changed() => {}
+        }
+    }
+}
+
+/// Takes a batch of deliveries in. Says whether there was one.
+async fn take_deliveries(ctx: Context) -> Result<bool, Failure> {
+    let claim = ctx.ids.next();
+    let mut tx = ctx.db.write().await?;
+    let batch = tx
+        .claim_deliveries(ctx.now(), ctx.settings.lease_ms, &claim, BATCH)
+        .await?;
+    tx.commit().await?;
+    for delivery in &batch {
+        let span = tracing::info_span!("delivery", id = %delivery.id, event = %delivery.event);
+        take_delivery(&ctx, delivery, &claim).instrument(span).await?;
+    }
+    Ok(!batch.is_empty())
+}
+
+async fn take_delivery(ctx: &Context, delivery: &Delivery, claim: &str) -> Result<(), Failure> {
+    let taken = intake::take(ctx, delivery).await;
+    let mut tx = ctx.db.write().await?;
+    match taken {
+        Ok(taken) => {
+            tracing::info!(?taken, "taken in");
+            tx.finish_delivery(&delivery.id, claim).await?;
+        }
+        Err(Failure::Later { reason, after_ms }) if delivery.attempts < ctx.settings.attempts => {
+            let at = ctx.now().plus_ms(backoff_ms(delivery.attempts, after_ms));
+            tracing::warn!(%reason, attempts = delivery.attempts, "tried again later");
+            tx.retry_delivery(&delivery.id, claim, at, &reason).await?;
+        }
+        Err(failure) => {
+            tracing::error!(%failure, "a delivery could not be taken in");
+            tx.bury_delivery(&delivery.id, claim, &failure.to_string())
+                .await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Carries out one job. Says whether there was one.
+async fn take_job(ctx: Context) -> Result<bool, Failure> {
+    let claim = ctx.ids.next();
+    let mut tx = ctx.db.write().await?;
+    let job = tx
+        .claim_job(ctx.now(), ctx.settings.lease_ms, &claim, KINDS)
+        .await?;
+    tx.commit().await?;
+    let Some(job) = job else { return Ok(false) };
+    let span = tracing::info_span!("job", kind = %job.kind, key = %job.key);
+    carry_out(&ctx, &job).instrument(span).await?;
+    Ok(true)
+}
+
+async fn carry_out(ctx: &Context, job: &Job) -> Result<(), Failure> {
+    let done = tokio::select! {
+        done = AssertUnwindSafe(Box::pin(dispatch(ctx, job))).catch_unwind() => {
+            done.unwrap_or_else(|_| Err(Failure::Final("the job panicked".into())))
+        }
+        () = beat(ctx, job) => Err(Failure::Lost),
+    };
+    let kind = job.kind.as_str();
+    let mut tx = ctx.db.write().await?;
+    match done {
+        Ok(()) => {
+            metrics::counter!("jury_jobs_total", "kind" => kind, "outcome" => "done").increment(1);
+            tx.finish_job(job).await?;
+        }
+        Err(Failure::Lost) => {
+            metrics::counter!("jury_jobs_total", "kind" => kind, "outcome" => "retried").increment(1);
+            tracing::warn!("the lease was lost");
+        }
+        Err(Failure::Later { reason, after_ms }) if job.attempts < ctx.settings.attempts => {
+            metrics::counter!("jury_jobs_total", "kind" => kind, "outcome" => "retried").increment(1);
+            tracing::warn!(%reason, attempts = job.attempts, "tried again later");
+            tx.retry_job(
+                job,
+                ctx.now().plus_ms(backoff_ms(job.attempts, after_ms)),
+                &reason,
+            )
+            .await?;
+        }
+        Err(failure) => {
+            metrics::counter!("jury_jobs_total", "kind" => kind, "outcome" => "dead").increment(1);
+            tracing::error!(%failure, attempts = job.attempts, "a job could not be done");
+            tx.bury_job(job, &failure.to_string()).await?;
+        }
+    }
+    tx.commit().await?;
+    // A job of the same key may have been waiting for this one.
+    ctx.bell.notify_waiters();
+    Ok(())
+}
+
+async fn dispatch(ctx: &Context, job: &Job) -> Result<(), Failure> {
+    match job.kind {
+        JobKind::SyncCheck => converge_check::sync(ctx, job).await,
+        JobKind::SyncReview => converge_review::sync(ctx, job).await,
+        JobKind::ReviewSpace => review::review(ctx, job).await,
+        JobKind::ListPulls => reconcile::pulls(ctx, job).await,
+        JobKind::ListRepositories => reconcile::repositories(ctx, job).await,
+        JobKind::ListInstallations => reconcile::installations(ctx).await,
+    }
+}
+
+/// Keeps the lease; returns when it is lost.
+async fn beat(ctx: &Context, job: &Job) {
+    let pause = Duration::from_millis(u64::try_from(ctx.settings.lease_ms / 4).unwrap_or(15_000));
+    loop {
+        tokio::time::sleep(pause).await;
+        let kept: Result<bool, Failure> = async {
+            let mut tx = ctx.db.write().await?;
+            let kept = tx.heartbeat(job, ctx.now(), ctx.settings.lease_ms).await?;
+            tx.commit().await?;
+            Ok(kept)
+        }
+        .await;
+        match kept {
+            Ok(true) => {}
+            Ok(false) => return,
+            // The next beat may get through before the lease ends.
+            Err(failure) => tracing::warn!(%failure, "a heartbeat did not get through"),
+        }
+    }
+}
