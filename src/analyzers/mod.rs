@@ -1,1 +1,33 @@
 //! Deterministic reviewers, one file each. They judge only what a change adds or alters.
+//!
+//! Every rule has an id (`secrets/github-token`), which is its findings'
+//! provenance, a priority and a confidence. A rule that a change can silence
+//! (by a comment, say) would be no gate, so there is no such thing here.
+
+mod added;
+mod conflict_markers;
+mod secrets;
+mod test_gap;
+mod trojan_source;
+
+#[cfg(test)]
+mod doubles;
+
+use std::sync::Arc;
+
+use crate::ports::analyzer::Analyzer;
+
+pub use conflict_markers::ConflictMarkers;
+pub use secrets::Secrets;
+pub use test_gap::TestGap;
+pub use trojan_source::TrojanSource;
+
+/// Every built-in analyzer, in the order in which their findings are shown.
+pub fn all() -> Vec<Arc<dyn Analyzer>> {
+    vec![
+        Arc::new(Secrets),
+        Arc::new(TrojanSource),
+        Arc::new(ConflictMarkers),
+        Arc::new(TestGap),
+    ]
+}

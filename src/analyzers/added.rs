@@ -1,0 +1,160 @@
+//! What the rules that read added lines have in common: which files they can
+//! see, what they say of the others, and how a remark about a line is drafted.
+
+use crate::{
+    domain::{
+        diff::ChangedFile,
+        text::visible_path,
+        review::{
+            boundary::MAX_QUOTE,
+            finding::{Anchor, Axis, Confidence, Draft, Kind, Priority, Provenance, Side},
+            reviewer::ContributionState,
+        },
+    },
+    ports::{analyzer::Report, change::Change},
+};
+
+/// Paths that a note names before it only counts.
+const NAMED: usize = 5;
+
+/// Files whose added lines can be read.
+pub(super) fn readable(change: &dyn Change) -> impl Iterator<Item = &ChangedFile> {
+    change
+        .files()
+        .iter()
+        .filter(|file| !file.binary && file.unseen.is_none())
+}
+
+/// A report of `drafts`, `Partial` when the text of a changed file was not seen.
+///
+/// A file that is binary by content has no lines, and rules about lines have
+/// nothing to say of it: a picture does not make the review partial, but the
+/// note tells. One whose name promises text is another matter: a NUL byte must
+/// not be a way to hide a line.
+pub(super) fn report(change: &dyn Change, drafts: Vec<Draft>) -> Report {
+    let coverage = change.coverage();
+    let mut unseen: Vec<&str> = coverage.unseen.iter().map(|u| u.path.as_str()).collect();
+    let mut binary = 0usize;
+    for file in change.files() {
+        if file.unseen.is_some() || (file.binary && promises_text(&file.path)) {
+            unseen.push(&file.path);
+        } else if file.binary {
+            binary += 1;
+        }
+    }
+    unseen.sort_unstable();
+    unseen.dedup();
+    let mut notes = Vec::new();
+    if let Some(why) = &coverage.truncated {
+        notes.push(format!("the list of changed files is not complete ({why})"));
+    }
+    if !unseen.is_empty() {
+        notes.push(format!("not read: {}", listed(&unseen)));
+    }
+    let partial = !notes.is_empty();
+    if binary > 0 {
+        let s = if binary == 1 { "file has" } else { "files have" };
+        notes.push(format!("{binary} binary {s} no lines to judge"));
+    }
+    Report {
+        state: if partial { ContributionState::Partial } else { ContributionState::Complete },
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+        drafts,
+    }
+}
+
+/// The first few of `paths` and how many more there are.
+pub(super) fn listed(paths: &[&str]) -> String {
+    let shown: Vec<String> = paths.iter().take(NAMED).map(|p| visible_path(p)).collect();
+    let mut text = shown.join(", ");
+    if paths.len() > NAMED {
+        text.push_str(&format!(" and {} more", paths.len() - NAMED));
+    }
+    text
+}
+
+/// Whether a file of that name is read as text by the programs it is meant for.
+fn promises_text(path: &str) -> bool {
+    const TEXT: &[&str] = &[
+        "bash", "bat", "c", "cc", "cfg", "clj", "cmake", "conf", "cpp", "cs", "css", "cxx", "dart", "env", "erl", "ex", "exs",
+        "fs", "go", "gradle", "graphql", "h", "hcl", "hpp", "hs", "htm", "html", "ini", "java", "js", "json", "jsonc", "jsx",
+        "kt", "kts", "less", "lua", "m", "md", "mjs", "cjs", "ml", "mm", "nix", "php", "pl", "pm", "properties", "proto", "ps1",
+        "py", "r", "rb", "rs", "rst", "sass", "scala", "scss", "sh", "sol", "sql", "svelte", "swift", "tf", "tfvars", "toml",
+        "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig", "zsh",
+    ];
+    const NAMES: &[&str] = &["dockerfile", "makefile", "jenkinsfile", "gemfile", "rakefile", "justfile", ".env", ".npmrc", ".netrc"];
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let extension = name.rsplit_once('.').map(|(_, e)| e);
+    NAMES.contains(&name.as_str()) || name.starts_with(".env.") || extension.is_some_and(|e| TEXT.contains(&e))
+}
+
+/// What a remark about one line says.
+pub(super) struct Remark {
+    /// The rule's whole id, `<analyzer>/<rule>`.
+    pub(super) rule: String,
+    /// The axis.
+    pub(super) axis: Axis,
+    /// The weight.
+    pub(super) priority: Priority,
+    /// How sure, 0 to 1.
+    pub(super) confidence: f64,
+    /// One line.
+    pub(super) title: String,
+    /// Markdown.
+    pub(super) body: String,
+    /// Whether the line holds a secret.
+    pub(super) secret: bool,
+}
+
+impl Remark {
+    /// The remark as a draft about line `line` of `file` on the head.
+    pub(super) fn on_line(self, file: &ChangedFile, line: u32, text: &[u8]) -> Draft {
+        let anchor = Anchor {
+            path: file.path.clone(),
+            side: Side::Right,
+            start_line: line,
+            end_line: line,
+        };
+        Draft {
+            anchor: Some(anchor),
+            quote: Some(String::from_utf8_lossy(text).into_owned()),
+            // A line that is too long to be kept is masked like a secret.
+            secret: self.secret || text.len() > MAX_QUOTE,
+            ..self.unanchored()
+        }
+    }
+
+    /// The remark as a draft about the change as a whole.
+    pub(super) fn unanchored(self) -> Draft {
+        Draft {
+            kind: Kind::Bug,
+            priority: self.priority,
+            confidence: Confidence::new(self.confidence).unwrap_or(Confidence::BLOCKING),
+            axis: self.axis,
+            title: self.title,
+            body: self.body,
+            suggestion: None,
+            anchor: None,
+            quote: None,
+            secret: self.secret,
+            provenance: Provenance::Rule(self.rule),
+        }
+    }
+}
+
+/// Whether `path` is prose or a translation, where right-to-left text and
+/// examples of all kinds are at home.
+pub(super) fn is_prose(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    let extension = name.rsplit_once('.').map_or("", |(_, e)| e);
+    matches!(
+        extension,
+        "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "txt" | "text" | "po" | "pot" | "xlf" | "xliff" | "arb" | "strings"
+            | "resx" | "ftl" | "tex" | "org" | "csv" | "tsv" | "srt" | "vtt" | "html" | "htm" | "wiki" | "stringsdict" | "lproj"
+    ) || lower.split('/').any(|part| {
+        matches!(part, "locale" | "locales" | "lang" | "langs" | "i18n" | "l10n" | "translations" | "translation" | "intl" | "messages")
+            || part.starts_with("values-")
+            || part.ends_with(".lproj")
+    }) || matches!(name, "license" | "authors" | "readme" | "changelog" | "contributors" | "notice" | "copying")
+}
