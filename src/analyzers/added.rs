@@ -4,12 +4,12 @@
 use crate::{
     domain::{
         diff::ChangedFile,
-        text::visible_path,
         review::{
             boundary::MAX_QUOTE,
             finding::{Anchor, Axis, Confidence, Draft, Kind, Priority, Provenance, Side},
             reviewer::ContributionState,
         },
+        text::visible_path,
     },
     ports::{analyzer::Report, change::Change},
 };
@@ -57,7 +57,11 @@ pub(super) fn report(change: &dyn Change, drafts: Vec<Draft>) -> Report {
         notes.push(format!("{binary} binary {s} no lines to judge"));
     }
     Report {
-        state: if partial { ContributionState::Partial } else { ContributionState::Complete },
+        state: if partial {
+            ContributionState::Partial
+        } else {
+            ContributionState::Complete
+        },
         note: (!notes.is_empty()).then(|| notes.join("; ")),
         drafts,
     }
@@ -76,16 +80,98 @@ pub(super) fn listed(paths: &[&str]) -> String {
 /// Whether a file of that name is read as text by the programs it is meant for.
 fn promises_text(path: &str) -> bool {
     const TEXT: &[&str] = &[
-        "bash", "bat", "c", "cc", "cfg", "clj", "cmake", "conf", "cpp", "cs", "css", "cxx", "dart", "env", "erl", "ex", "exs",
-        "fs", "go", "gradle", "graphql", "h", "hcl", "hpp", "hs", "htm", "html", "ini", "java", "js", "json", "jsonc", "jsx",
-        "kt", "kts", "less", "lua", "m", "md", "mjs", "cjs", "ml", "mm", "nix", "php", "pl", "pm", "properties", "proto", "ps1",
-        "py", "r", "rb", "rs", "rst", "sass", "scala", "scss", "sh", "sol", "sql", "svelte", "swift", "tf", "tfvars", "toml",
-        "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig", "zsh",
+        "bash",
+        "bat",
+        "c",
+        "cc",
+        "cfg",
+        "clj",
+        "cmake",
+        "conf",
+        "cpp",
+        "cs",
+        "css",
+        "cxx",
+        "dart",
+        "env",
+        "erl",
+        "ex",
+        "exs",
+        "fs",
+        "go",
+        "gradle",
+        "graphql",
+        "h",
+        "hcl",
+        "hpp",
+        "hs",
+        "htm",
+        "html",
+        "ini",
+        "java",
+        "js",
+        "json",
+        "jsonc",
+        "jsx",
+        "kt",
+        "kts",
+        "less",
+        "lua",
+        "m",
+        "md",
+        "mjs",
+        "cjs",
+        "ml",
+        "mm",
+        "nix",
+        "php",
+        "pl",
+        "pm",
+        "properties",
+        "proto",
+        "ps1",
+        "py",
+        "r",
+        "rb",
+        "rs",
+        "rst",
+        "sass",
+        "scala",
+        "scss",
+        "sh",
+        "sol",
+        "sql",
+        "svelte",
+        "swift",
+        "tf",
+        "tfvars",
+        "toml",
+        "ts",
+        "tsx",
+        "txt",
+        "vue",
+        "xml",
+        "yaml",
+        "yml",
+        "zig",
+        "zsh",
     ];
-    const NAMES: &[&str] = &["dockerfile", "makefile", "jenkinsfile", "gemfile", "rakefile", "justfile", ".env", ".npmrc", ".netrc"];
+    const NAMES: &[&str] = &[
+        "dockerfile",
+        "makefile",
+        "jenkinsfile",
+        "gemfile",
+        "rakefile",
+        "justfile",
+        ".env",
+        ".npmrc",
+        ".netrc",
+    ];
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let extension = name.rsplit_once('.').map(|(_, e)| e);
-    NAMES.contains(&name.as_str()) || name.starts_with(".env.") || extension.is_some_and(|e| TEXT.contains(&e))
+    NAMES.contains(&name.as_str())
+        || name.starts_with(".env.")
+        || extension.is_some_and(|e| TEXT.contains(&e))
 }
 
 /// What a remark about one line says.
@@ -150,11 +236,49 @@ pub(super) fn is_prose(path: &str) -> bool {
     let extension = name.rsplit_once('.').map_or("", |(_, e)| e);
     matches!(
         extension,
-        "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "txt" | "text" | "po" | "pot" | "xlf" | "xliff" | "arb" | "strings"
-            | "resx" | "ftl" | "tex" | "org" | "csv" | "tsv" | "srt" | "vtt" | "html" | "htm" | "wiki" | "stringsdict" | "lproj"
+        "md" | "markdown"
+            | "mdx"
+            | "rst"
+            | "adoc"
+            | "asciidoc"
+            | "txt"
+            | "text"
+            | "po"
+            | "pot"
+            | "xlf"
+            | "xliff"
+            | "arb"
+            | "strings"
+            | "resx"
+            | "ftl"
+            | "tex"
+            | "org"
+            | "csv"
+            | "tsv"
+            | "srt"
+            | "vtt"
+            | "html"
+            | "htm"
+            | "wiki"
+            | "stringsdict"
+            | "lproj"
     ) || lower.split('/').any(|part| {
-        matches!(part, "locale" | "locales" | "lang" | "langs" | "i18n" | "l10n" | "translations" | "translation" | "intl" | "messages")
-            || part.starts_with("values-")
+        matches!(
+            part,
+            "locale"
+                | "locales"
+                | "lang"
+                | "langs"
+                | "i18n"
+                | "l10n"
+                | "translations"
+                | "translation"
+                | "intl"
+                | "messages"
+        ) || part.starts_with("values-")
             || part.ends_with(".lproj")
-    }) || matches!(name, "license" | "authors" | "readme" | "changelog" | "contributors" | "notice" | "copying")
+    }) || matches!(
+        name,
+        "license" | "authors" | "readme" | "changelog" | "contributors" | "notice" | "copying"
+    )
 }

@@ -56,7 +56,8 @@ fn mark(line: &[u8]) -> Option<(Mark, usize)> {
     let length = line.iter().take_while(|b| **b == first).count();
     let rest = &line[length..];
     let labelled = rest.is_empty() || rest[0] == b' ';
-    (length >= 7 && length <= 64 && labelled && (first != b'=' || rest.trim_ascii().is_empty())).then_some((kind, length))
+    (length >= 7 && length <= 64 && labelled && (first != b'=' || rest.trim_ascii().is_empty()))
+        .then_some((kind, length))
 }
 
 /// One conflict, or what is left of one.
@@ -75,10 +76,16 @@ fn conflicts(lines: &[&[u8]]) -> Vec<Conflict> {
     let mut open: Vec<Conflict> = Vec::new();
     let mut found = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let Some((kind, length)) = mark(line) else { continue };
+        let Some((kind, length)) = mark(line) else {
+            continue;
+        };
         let partner = open.iter().rposition(|c| c.length == length);
         match (kind, partner) {
-            (Mark::Start, _) => open.push(Conflict { marks: vec![index], whole: false, length }),
+            (Mark::Start, _) => open.push(Conflict {
+                marks: vec![index],
+                whole: false,
+                length,
+            }),
             (Mark::Middle, Some(at)) => open[at].marks.push(index),
             (Mark::Middle, None) => {}
             (Mark::End, Some(at)) => {
@@ -89,7 +96,11 @@ fn conflicts(lines: &[&[u8]]) -> Vec<Conflict> {
                     found.push(conflict);
                 }
             }
-            (Mark::End, None) => found.push(Conflict { marks: vec![index], whole: false, length }),
+            (Mark::End, None) => found.push(Conflict {
+                marks: vec![index],
+                whole: false,
+                length,
+            }),
         }
     }
     found.append(&mut open);
@@ -101,9 +112,21 @@ fn conflicts(lines: &[&[u8]]) -> Vec<Conflict> {
 fn weight(path: &str, lines: &[&[u8]], conflict: &Conflict) -> (Priority, f64) {
     let lower = path.to_ascii_lowercase();
     let shows = lower.split('/').any(|part| {
-        matches!(part, "fixtures" | "fixture" | "testdata" | "test_data" | "test-data" | "snapshots" | "__snapshots__" | "__fixtures__")
+        matches!(
+            part,
+            "fixtures"
+                | "fixture"
+                | "testdata"
+                | "test_data"
+                | "test-data"
+                | "snapshots"
+                | "__snapshots__"
+                | "__fixtures__"
+        )
     });
-    let patch = [".patch", ".diff", ".rej", ".orig", ".snap", ".eml", ".mbox"].iter().any(|e| lower.ends_with(e));
+    let patch = [".patch", ".diff", ".rej", ".orig", ".snap", ".eml", ".mbox"]
+        .iter()
+        .any(|e| lower.ends_with(e));
     let prose = is_prose(path);
     let fenced = prose && in_fence(lines, conflict.marks[0]);
     match (conflict.whole, patch || fenced, shows, prose) {
@@ -120,7 +143,10 @@ fn weight(path: &str, lines: &[&[u8]], conflict: &Conflict) -> (Priority, f64) {
 fn in_fence(lines: &[&[u8]], at: usize) -> bool {
     let fence = |l: &&&[u8]| {
         let text = l.trim_ascii_start();
-        text.starts_with(b"```") || text.starts_with(b"~~~") || text.starts_with(b"----") || text.starts_with(b"....")
+        text.starts_with(b"```")
+            || text.starts_with(b"~~~")
+            || text.starts_with(b"----")
+            || text.starts_with(b"....")
     };
     lines[..at].iter().filter(fence).count() % 2 == 1 && lines[at..].iter().any(|l| fence(&l))
 }
@@ -158,8 +184,15 @@ fn remark(path: &str, lines: &[&[u8]], conflict: &Conflict) -> Remark {
     }
 }
 
-async fn in_file(change: &dyn Change, file: &ChangedFile, drafts: &mut Vec<Draft>) -> Result<(), ChangeError> {
-    let added: Vec<(u32, &[u8])> = file.added_lines().filter(|(_, text)| mark(text).is_some()).collect();
+async fn in_file(
+    change: &dyn Change,
+    file: &ChangedFile,
+    drafts: &mut Vec<Draft>,
+) -> Result<(), ChangeError> {
+    let added: Vec<(u32, &[u8])> = file
+        .added_lines()
+        .filter(|(_, text)| mark(text).is_some())
+        .collect();
     if added.is_empty() {
         return Ok(());
     }
@@ -174,7 +207,10 @@ async fn in_file(change: &dyn Change, file: &ChangedFile, drafts: &mut Vec<Draft
         }
     }
     for conflict in conflicts(&lines) {
-        let first_added = conflict.marks.iter().find_map(|i| added.iter().find(|(n, _)| *n as usize == i + 1));
+        let first_added = conflict
+            .marks
+            .iter()
+            .find_map(|i| added.iter().find(|(n, _)| *n as usize == i + 1));
         if let Some((number, text)) = first_added {
             let mut remark = remark(&file.path, &lines, &conflict);
             remark.secret = secrets::shows_one(&file.path, text);
@@ -203,7 +239,9 @@ impl Analyzer for ConflictMarkers {
     }
 
     fn holds_in_blob(&self, finding: &Finding, blob: &[u8], _: &[&[u8]]) -> Option<bool> {
-        let Provenance::Rule(rule) = &finding.provenance else { return None };
+        let Provenance::Rule(rule) = &finding.provenance else {
+            return None;
+        };
         let whole = match rule.as_str() {
             UNRESOLVED => true,
             LEFTOVER => false,

@@ -59,12 +59,28 @@ impl TextChange {
 }
 
 fn whole_file_patch(before: &[u8], after: &[u8]) -> Vec<u8> {
-    let lines = |text: &[u8]| -> Vec<Vec<u8>> { text.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect() };
+    let lines = |text: &[u8]| -> Vec<Vec<u8>> {
+        text.split_inclusive(|b| *b == b'\n')
+            .map(<[u8]>::to_vec)
+            .collect()
+    };
     let (old, new) = (lines(before), lines(after));
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let tail = old[head..]
+        .iter()
+        .rev()
+        .zip(new[head..].iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     let start = |n: usize| if n == 0 { 0 } else { 1 };
-    let mut patch = format!("@@ -{},{} +{},{} @@\n", start(old.len()), old.len(), start(new.len()), new.len()).into_bytes();
+    let mut patch = format!(
+        "@@ -{},{} +{},{} @@\n",
+        start(old.len()),
+        old.len(),
+        start(new.len()),
+        new.len()
+    )
+    .into_bytes();
     let mut put = |mark: u8, lines: &[Vec<u8>]| {
         for line in lines {
             patch.push(mark);
@@ -121,13 +137,20 @@ pub(super) fn report(analyzer: &dyn Analyzer, change: &TextChange) -> Report {
 pub(super) fn found(analyzer: &dyn Analyzer, change: &TextChange) -> Vec<String> {
     let drafts = report(analyzer, change).drafts;
     for draft in drafts.iter().filter(|d| d.anchor.is_some()) {
-        assert_eq!(holds(analyzer, change, draft), Some(true), "not in the blob: {draft:?}");
+        assert_eq!(
+            holds(analyzer, change, draft),
+            Some(true),
+            "not in the blob: {draft:?}"
+        );
     }
     drafts
         .iter()
         .map(|d| {
             let rule = d.provenance.to_string().replace("rule:", "");
-            let place = d.anchor.as_ref().map_or(String::new(), |a| format!(" {}:{}", a.path, a.start_line));
+            let place = d
+                .anchor
+                .as_ref()
+                .map_or(String::new(), |a| format!(" {}:{}", a.path, a.start_line));
             format!("{} {rule}{place}", d.priority)
         })
         .collect()

@@ -54,50 +54,136 @@ enum Comments {
 fn role(path: &str) -> Role {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    let comments = match extension.to_ascii_lowercase().as_str() {
-        "rs" | "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" | "go" | "java" | "kt" | "kts" | "scala" | "groovy"
-        | "c" | "cc" | "cpp" | "cxx" | "h" | "hh" | "hpp" | "hxx" | "m" | "mm" | "cs" | "swift" | "dart" | "php" | "zig"
-        | "sol" | "vue" | "svelte" | "d" | "v" | "cu" | "fs" => Comments::Slashes,
-        "py" | "rb" | "ex" | "exs" | "pl" | "pm" | "r" | "jl" | "sh" | "bash" | "cr" | "nim" | "coffee" => Comments::Hash,
-        "hs" | "lua" | "elm" | "ml" | "mli" | "adb" | "ads" => Comments::Dashes,
-        "clj" | "cljs" | "cljc" | "erl" | "el" | "lisp" | "scm" | "rkt" => Comments::Other,
-        _ => return Role::Neither,
-    };
+    let comments =
+        match extension.to_ascii_lowercase().as_str() {
+            "rs" | "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" | "go" | "java" | "kt"
+            | "kts" | "scala" | "groovy" | "c" | "cc" | "cpp" | "cxx" | "h" | "hh" | "hpp" | "hxx" | "m"
+            | "mm" | "cs" | "swift" | "dart" | "php" | "zig" | "sol" | "vue" | "svelte" | "d" | "v"
+            | "cu" | "fs" => Comments::Slashes,
+            "py" | "rb" | "ex" | "exs" | "pl" | "pm" | "r" | "jl" | "sh" | "bash" | "cr" | "nim"
+            | "coffee" => Comments::Hash,
+            "hs" | "lua" | "elm" | "ml" | "mli" | "adb" | "ads" => Comments::Dashes,
+            "clj" | "cljs" | "cljc" | "erl" | "el" | "lisp" | "scm" | "rkt" => Comments::Other,
+            _ => return Role::Neither,
+        };
     let lower = path.to_ascii_lowercase();
     let folders: Vec<&str> = lower.split('/').rev().skip(1).collect();
     let within = |names: &[&str]| folders.iter().any(|f| names.contains(f));
     let lower_name = name.to_ascii_lowercase();
     let tests = within(&[
-        "test", "tests", "__tests__", "spec", "specs", "e2e", "testing", "testdata", "androidtest", "integrationtest", "it",
-        "__mocks__", "cypress", "playwright", "unittests", "unit_tests", "integration_tests", "functional_tests",
-    ]) || folders.iter().any(|f| f.ends_with("-tests") || f.ends_with("_tests") || f.ends_with(".tests") || f.ends_with(".test"));
+        "test",
+        "tests",
+        "__tests__",
+        "spec",
+        "specs",
+        "e2e",
+        "testing",
+        "testdata",
+        "androidtest",
+        "integrationtest",
+        "it",
+        "__mocks__",
+        "cypress",
+        "playwright",
+        "unittests",
+        "unit_tests",
+        "integration_tests",
+        "functional_tests",
+    ]) || folders.iter().any(|f| {
+        f.ends_with("-tests") || f.ends_with("_tests") || f.ends_with(".tests") || f.ends_with(".test")
+    });
     if tests || names_a_test(stem) {
         return Role::Test;
     }
     let outside = within(&[
-        "vendor", "third_party", "third-party", "node_modules", "dist", "build", "generated", "gen", "__generated__", "docs",
-        "doc", "examples", "example", "samples", "migrations", "benches", "bench", "benchmarks", "fixtures", ".storybook",
-        ".github", "stories", "target", "external", "deps", "site-packages", "bower_components", "mocks",
+        "vendor",
+        "third_party",
+        "third-party",
+        "node_modules",
+        "dist",
+        "build",
+        "generated",
+        "gen",
+        "__generated__",
+        "docs",
+        "doc",
+        "examples",
+        "example",
+        "samples",
+        "migrations",
+        "benches",
+        "bench",
+        "benchmarks",
+        "fixtures",
+        ".storybook",
+        ".github",
+        "stories",
+        "target",
+        "external",
+        "deps",
+        "site-packages",
+        "bower_components",
+        "mocks",
     ]);
-    let generated = [".pb.", ".g.dart", ".freezed.", "_pb2", ".generated.", ".gen.", "_generated.", ".min.", ".d.ts", ".designer.", "_string.go", ".stories.", "bindata."]
+    let generated = [
+        ".pb.",
+        ".g.dart",
+        ".freezed.",
+        "_pb2",
+        ".generated.",
+        ".gen.",
+        "_generated.",
+        ".min.",
+        ".d.ts",
+        ".designer.",
+        "_string.go",
+        ".stories.",
+        "bindata.",
+    ]
+    .iter()
+    .any(|part| lower_name.contains(part));
+    let configuration = [".config.", "eslintrc", "prettierrc"]
         .iter()
-        .any(|part| lower_name.contains(part));
-    let configuration = [".config.", "eslintrc", "prettierrc"].iter().any(|part| lower_name.contains(part))
+        .any(|part| lower_name.contains(part))
         || matches!(
             lower_name.as_str(),
-            "build.rs" | "setup.py" | "conf.py" | "gulpfile.js" | "gruntfile.js" | "manage.py" | "noxfile.py" | "karma.conf.js" | "build.gradle.kts" | "settings.gradle.kts" | "package.swift" | "mix.exs" | "fabfile.py" | "tasks.py" | "build.zig"
+            "build.rs"
+                | "setup.py"
+                | "conf.py"
+                | "gulpfile.js"
+                | "gruntfile.js"
+                | "manage.py"
+                | "noxfile.py"
+                | "karma.conf.js"
+                | "build.gradle.kts"
+                | "settings.gradle.kts"
+                | "package.swift"
+                | "mix.exs"
+                | "fabfile.py"
+                | "tasks.py"
+                | "build.zig"
         );
-    if outside || generated || configuration { Role::Neither } else { Role::Source(comments) }
+    if outside || generated || configuration {
+        Role::Neither
+    } else {
+        Role::Source(comments)
+    }
 }
 
 /// Whether a file of that name (without extension) is a test by the habits of its language.
 fn names_a_test(stem: &str) -> bool {
     let lower = stem.to_ascii_lowercase();
-    let part = |separator: char| lower.split(separator).any(|p| matches!(p, "test" | "tests" | "spec" | "specs"));
-    let camel = ["Test", "Tests", "TestCase", "Spec", "Specs", "IT"].iter().any(|tail| {
-        stem.strip_suffix(tail)
-            .is_some_and(|head| head.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()))
-    });
+    let part = |separator: char| {
+        lower
+            .split(separator)
+            .any(|p| matches!(p, "test" | "tests" | "spec" | "specs"))
+    };
+    let camel = ["Test", "Tests", "TestCase", "Spec", "Specs", "IT"]
+        .iter()
+        .any(|tail| {
+            stem.strip_suffix(tail)
+                .is_some_and(|head| head.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()))
+        });
     lower.starts_with("test_")
         || lower == "conftest"
         || lower.ends_with("_unittest")
@@ -106,7 +192,9 @@ fn names_a_test(stem: &str) -> bool {
         || part('.')
         || part('-')
         || camel
-        || stem.strip_prefix("Test").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+        || stem
+            .strip_prefix("Test")
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 /// Whether a line is code: neither empty nor all comment.
@@ -126,7 +214,12 @@ fn is_code(comments: Comments, line: &[u8]) -> bool {
 /// space aside, did not stand on the base in the same number.
 fn changes_code(file: &ChangedFile, comments: Comments) -> bool {
     let code = |(_, line): (u32, &[u8])| {
-        is_code(comments, line).then(|| line.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect::<Vec<u8>>())
+        is_code(comments, line).then(|| {
+            line.iter()
+                .copied()
+                .filter(|b| !b.is_ascii_whitespace())
+                .collect::<Vec<u8>>()
+        })
     };
     let generated = |line: &[u8]| {
         let marks: [&[u8]; 3] = [b"DO NOT EDIT", b"@generated", b"Code generated by"];
@@ -167,7 +260,16 @@ async fn touches_inline_tests(change: &dyn Change, file: &ChangedFile) -> Result
     let added: Vec<(u32, &[u8])> = file.added_lines().collect();
     let marks = |text: &[u8]| {
         let text = text.trim_ascii();
-        let heads: [&[u8]; 8] = [b"#[test]", b"#[cfg(test)]", b"#[tokio::test", b"#[rstest", b"#[test_case", b"#[sqlx::test", b"proptest!", b"#[quickcheck"];
+        let heads: [&[u8]; 8] = [
+            b"#[test]",
+            b"#[cfg(test)]",
+            b"#[tokio::test",
+            b"#[rstest",
+            b"#[test_case",
+            b"#[sqlx::test",
+            b"proptest!",
+            b"#[quickcheck",
+        ];
         heads.iter().any(|h| text.starts_with(h))
     };
     if file.path.ends_with(".zig") {
@@ -179,7 +281,9 @@ async fn touches_inline_tests(change: &dyn Change, file: &ChangedFile) -> Result
     if added.iter().any(|(_, t)| marks(t)) {
         return Ok(true);
     }
-    let Some(blob) = change.read(Side::Right, &file.path).await? else { return Ok(false) };
+    let Some(blob) = change.read(Side::Right, &file.path).await? else {
+        return Ok(false);
+    };
     let ranges = test_modules(&blob_lines(&blob));
     Ok(added
         .iter()
@@ -199,7 +303,10 @@ fn test_modules(lines: &[&[u8]]) -> Vec<std::ops::RangeInclusive<usize>> {
         let depth = indent(line);
         let end = lines[start + 1..]
             .iter()
-            .position(|l| l.trim_ascii_end().starts_with(b"}") && depth == 0 || (depth > 0 && indent(l) == depth && l.trim_ascii() == b"}"))
+            .position(|l| {
+                l.trim_ascii_end().starts_with(b"}") && depth == 0
+                    || (depth > 0 && indent(l) == depth && l.trim_ascii() == b"}")
+            })
             .map_or(lines.len(), |n| start + 1 + n + 1);
         found.push(start + 1..=end);
     }
@@ -219,19 +326,26 @@ impl Analyzer for TestGap {
     async fn analyze(&self, change: &dyn Change) -> Result<Report, ChangeError> {
         let mut untested = Vec::new();
         // A test that could not be read was touched all the same.
-        let mut tested = change
-            .files()
-            .iter()
-            .any(|f| role(&f.path) == Role::Test && f.status != FileStatus::Removed && (f.unseen.is_some() || !f.hunks().is_empty()));
+        let mut tested = change.files().iter().any(|f| {
+            role(&f.path) == Role::Test
+                && f.status != FileStatus::Removed
+                && (f.unseen.is_some() || !f.hunks().is_empty())
+        });
         for file in readable(change) {
-            let Role::Source(comments) = role(&file.path) else { continue };
+            let Role::Source(comments) = role(&file.path) else {
+                continue;
+            };
             if file.status == FileStatus::Removed || !changes_code(file, comments) {
                 continue;
             }
             tested = tested || touches_inline_tests(change, file).await?;
             untested.push(file.path.as_str());
         }
-        let drafts = if tested || untested.is_empty() { Vec::new() } else { vec![gap(&untested)] };
+        let drafts = if tested || untested.is_empty() {
+            Vec::new()
+        } else {
+            vec![gap(&untested)]
+        };
         Ok(report(change, drafts))
     }
 
@@ -250,14 +364,20 @@ fn gap(untested: &[&str]) -> Draft {
     if untested.len() > NAMED {
         list.push_str(&format!("\n- and {} more", untested.len() - NAMED));
     }
-    let files = if untested.len() == 1 { "1 source file" } else { &format!("{} source files", untested.len()) };
+    let files = if untested.len() == 1 {
+        "1 source file"
+    } else {
+        &format!("{} source files", untested.len())
+    };
     let remark = Remark {
         rule: "test_gap/untouched".to_owned(),
         axis: Axis::TestGap,
         priority: Priority::P3,
         confidence: 0.6,
         title: format!("{files} changed, no test touched"),
-        body: format!("Code changed here and no test did:\n{list}\n\nIf tests already cover it, nothing is to be done."),
+        body: format!(
+            "Code changed here and no test did:\n{list}\n\nIf tests already cover it, nothing is to be done."
+        ),
         secret: false,
     };
     Draft {

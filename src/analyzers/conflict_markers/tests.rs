@@ -2,12 +2,24 @@ use super::ConflictMarkers;
 use crate::analyzers::doubles::{TextChange, found, holds, report};
 
 fn marker(sign: &str, label: &str) -> String {
-    format!("{}{}{label}", sign.repeat(7), if label.is_empty() { "" } else { " " })
+    format!(
+        "{}{}{label}",
+        sign.repeat(7),
+        if label.is_empty() { "" } else { " " }
+    )
 }
 
 /// A conflict over the lines `ours` and `theirs`, in git's merge style.
 fn conflict() -> String {
-    [marker("<", "HEAD"), "ours".into(), marker("=", ""), "theirs".into(), marker(">", "branch")].join("\n") + "\n"
+    [
+        marker("<", "HEAD"),
+        "ours".into(),
+        marker("=", ""),
+        "theirs".into(),
+        marker(">", "branch"),
+    ]
+    .join("\n")
+        + "\n"
 }
 
 fn rules(path: &str, text: impl AsRef<[u8]>) -> Vec<String> {
@@ -26,31 +38,67 @@ fn a_conflict_is_one_blocking_finding_at_its_first_marker() {
 
 #[test]
 fn diff3_crlf_jj_long_and_nested_markers_are_conflicts_too() {
-    let unresolved = |text: String| assert_eq!(rules("a.c", &text), ["p0 conflict_markers/unresolved a.c:1"], "{text}");
+    let unresolved = |text: String| {
+        assert_eq!(
+            rules("a.c", &text),
+            ["p0 conflict_markers/unresolved a.c:1"],
+            "{text}"
+        )
+    };
     unresolved(conflict().replace('\n', "\r\n"));
-    unresolved(conflict().replace("\nours", &format!("\nours\n{}\nbase", marker("|", "merged common ancestors"))));
-    unresolved(conflict().replace("<<<<<<<", "<<<<<<<<<<<").replace("=======", "===========").replace(">>>>>>>", ">>>>>>>>>>>"));
+    unresolved(conflict().replace(
+        "\nours",
+        &format!("\nours\n{}\nbase", marker("|", "merged common ancestors")),
+    ));
+    unresolved(
+        conflict()
+            .replace("<<<<<<<", "<<<<<<<<<<<")
+            .replace("=======", "===========")
+            .replace(">>>>>>>", ">>>>>>>>>>>"),
+    );
     unresolved(format!("\u{FEFF}{}", conflict()));
     unresolved(
-        [marker("<", "Conflict 1 of 1"), marker("%", "Changes from base to side #1"), "+a".into(), marker("+", "Contents of side #2"), "b".into(), marker(">", "Conflict 1 of 1 ends")]
-            .join("\n"),
+        [
+            marker("<", "Conflict 1 of 1"),
+            marker("%", "Changes from base to side #1"),
+            "+a".into(),
+            marker("+", "Contents of side #2"),
+            "b".into(),
+            marker(">", "Conflict 1 of 1 ends"),
+        ]
+        .join("\n"),
     );
-    let inner = conflict().replace("<<<<<<<", "<<<<<<<<<").replace("=======", "=========").replace(">>>>>>>", ">>>>>>>>>");
+    let inner = conflict()
+        .replace("<<<<<<<", "<<<<<<<<<")
+        .replace("=======", "=========")
+        .replace(">>>>>>>", ">>>>>>>>>");
     let nested = conflict().replace("\nours", &format!("\n{}\n{inner}", marker("|", "base")));
     assert_eq!(
         rules("a.c", nested),
-        ["p0 conflict_markers/unresolved a.c:1", "p0 conflict_markers/unresolved a.c:3"]
+        [
+            "p0 conflict_markers/unresolved a.c:1",
+            "p0 conflict_markers/unresolved a.c:3"
+        ]
     );
 }
 
 #[test]
 fn a_marker_without_its_partner_weighs_less() {
-    assert_eq!(rules("a.rs", format!("x\n{}\n", marker(">", "theirs"))), ["p1 conflict_markers/leftover a.rs:2"]);
     assert_eq!(
-        rules("a.rs", format!("{}\nours\n{}\n", marker("<", "HEAD"), marker("=", ""))),
+        rules("a.rs", format!("x\n{}\n", marker(">", "theirs"))),
+        ["p1 conflict_markers/leftover a.rs:2"]
+    );
+    assert_eq!(
+        rules(
+            "a.rs",
+            format!("{}\nours\n{}\n", marker("<", "HEAD"), marker("=", ""))
+        ),
         ["p1 conflict_markers/leftover a.rs:1"]
     );
-    assert_eq!(rules("a.md", format!("x\n{}\n", marker(">", "a quote of a quote"))), ["p2 conflict_markers/leftover a.md:2"]);
+    assert_eq!(
+        rules("a.md", format!("x\n{}\n", marker(">", "a quote of a quote"))),
+        ["p2 conflict_markers/leftover a.md:2"]
+    );
 }
 
 #[test]
@@ -61,8 +109,14 @@ fn headings_examples_operators_and_patches_are_no_conflicts() {
     let indented: String = conflict().lines().map(|l| format!("    {l}\n")).collect();
     assert_eq!(rules("a.rs", indented), [""; 0]);
     assert_eq!(rules("a.c", "<<<<<<<x\n<<<<<< HEAD\n>>>>>>>>x\n"), [""; 0]);
-    assert_eq!(rules("a.md", format!("```\n{}```\n", conflict())), ["p2 conflict_markers/unresolved a.md:2"]);
-    assert_eq!(rules("tests/fixtures/merge.txt", conflict()), ["p1 conflict_markers/unresolved tests/fixtures/merge.txt:1"]);
+    assert_eq!(
+        rules("a.md", format!("```\n{}```\n", conflict())),
+        ["p2 conflict_markers/unresolved a.md:2"]
+    );
+    assert_eq!(
+        rules("tests/fixtures/merge.txt", conflict()),
+        ["p1 conflict_markers/unresolved tests/fixtures/merge.txt:1"]
+    );
 }
 
 #[test]
@@ -70,9 +124,15 @@ fn a_conflict_counts_when_any_of_its_markers_was_added() {
     let text = format!("a\n{}b\n", conflict());
     let start = marker("<", "HEAD") + "\n";
     let change = TextChange::new().changing("a.rs", text.replace(&start, ""), &text);
-    assert_eq!(found(&ConflictMarkers, &change), ["p0 conflict_markers/unresolved a.rs:2"]);
+    assert_eq!(
+        found(&ConflictMarkers, &change),
+        ["p0 conflict_markers/unresolved a.rs:2"]
+    );
     let middle = TextChange::new().changing("a.rs", text.replace("=======\n", ""), &text);
-    assert_eq!(found(&ConflictMarkers, &middle), ["p0 conflict_markers/unresolved a.rs:4"]);
+    assert_eq!(
+        found(&ConflictMarkers, &middle),
+        ["p0 conflict_markers/unresolved a.rs:4"]
+    );
     let old = TextChange::new().changing("a.rs", &text, text.replace("ours", "mine"));
     assert_eq!(found(&ConflictMarkers, &old), [""; 0]);
 }

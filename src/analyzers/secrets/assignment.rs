@@ -34,24 +34,117 @@ impl Place {
         let within = |folders: &[&str]| lower.split('/').any(|part| folders.contains(&part));
         Self {
             hashes: ends(&[
-                ".lock", ".lockb", ".sum", "-lock.json", "-lock.yaml", "shrinkwrap.json", ".min.js", ".min.css",
-                ".map", ".sha256", ".sha512", ".md5", ".sha1", ".svg", ".snap", ".pem", ".crt", ".cer", ".asc", ".sig",
-                ".po", ".pot", ".csv", ".tsv", ".ipynb", ".lockfile", ".resolved", ".cassette", ".har",
+                ".lock",
+                ".lockb",
+                ".sum",
+                "-lock.json",
+                "-lock.yaml",
+                "shrinkwrap.json",
+                ".min.js",
+                ".min.css",
+                ".map",
+                ".sha256",
+                ".sha512",
+                ".md5",
+                ".sha1",
+                ".svg",
+                ".snap",
+                ".pem",
+                ".crt",
+                ".cer",
+                ".asc",
+                ".sig",
+                ".po",
+                ".pot",
+                ".csv",
+                ".tsv",
+                ".ipynb",
+                ".lockfile",
+                ".resolved",
+                ".cassette",
+                ".har",
             ]) || within(&["node_modules", "vendor"]),
             bare: ends(&[
-                ".env", ".yml", ".yaml", ".ini", ".properties", ".toml", ".cfg", ".conf", ".config", ".sh", ".bash",
-                ".zsh", ".fish", ".ps1", ".bat", ".tfvars", ".npmrc", ".netrc", ".pypirc", ".pgpass", "dockerfile", ".cnf",
-                "credentials", ".desktop", ".service", ".plist", ".envrc",
+                ".env",
+                ".yml",
+                ".yaml",
+                ".ini",
+                ".properties",
+                ".toml",
+                ".cfg",
+                ".conf",
+                ".config",
+                ".sh",
+                ".bash",
+                ".zsh",
+                ".fish",
+                ".ps1",
+                ".bat",
+                ".tfvars",
+                ".npmrc",
+                ".netrc",
+                ".pypirc",
+                ".pgpass",
+                "dockerfile",
+                ".cnf",
+                "credentials",
+                ".desktop",
+                ".service",
+                ".plist",
+                ".envrc",
             ]) || name.starts_with(".env")
                 || name.starts_with("dockerfile")
                 || !name.contains('.'),
             example: within(&[
-                "test", "tests", "__tests__", "spec", "specs", "testdata", "test_data", "fixtures", "fixture", "examples",
-                "example", "docs", "doc", "samples", "sample", "mock", "mocks", "demo", "e2e", "testing", "benches",
+                "test",
+                "tests",
+                "__tests__",
+                "spec",
+                "specs",
+                "testdata",
+                "test_data",
+                "fixtures",
+                "fixture",
+                "examples",
+                "example",
+                "docs",
+                "doc",
+                "samples",
+                "sample",
+                "mock",
+                "mocks",
+                "demo",
+                "e2e",
+                "testing",
+                "benches",
             ]) || ends(&[
-                ".md", ".rst", ".adoc", ".txt", "_test.go", "_test.py", "_spec.rb", ".test.ts", ".test.js", ".spec.ts",
-                ".spec.js", ".test.tsx", ".spec.tsx", ".test.jsx", "tests.rs", "test.rs", "_tests.rs", "_test.rs", "test.java",
-                "tests.java", "test.kt", "tests.cs", ".example", ".sample", ".template", ".dist", "conftest.py",
+                ".md",
+                ".rst",
+                ".adoc",
+                ".txt",
+                "_test.go",
+                "_test.py",
+                "_spec.rb",
+                ".test.ts",
+                ".test.js",
+                ".spec.ts",
+                ".spec.js",
+                ".test.tsx",
+                ".spec.tsx",
+                ".test.jsx",
+                "tests.rs",
+                "test.rs",
+                "_tests.rs",
+                "_test.rs",
+                "test.java",
+                "tests.java",
+                "test.kt",
+                "tests.cs",
+                ".example",
+                ".sample",
+                ".template",
+                ".dist",
+                "conftest.py",
             ]) || name.starts_with("test_"),
         }
     }
@@ -75,12 +168,13 @@ static BARE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-static ELEMENT: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(&format!(r#"(?i-u)<(?P<name>{NAME})>(?P<v>[^<>\s]{{8,400}})</"#))
-});
+static ELEMENT: LazyLock<Regex> =
+    LazyLock::new(|| compiled(&format!(r#"(?i-u)<(?P<name>{NAME})>(?P<v>[^<>\s]{{8,400}})</"#)));
 
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r#"(?i-u)(?:proxy-)?authorization["'`]?\]?\s{0,4}(?:[:=,]|=>)\s{0,4}["'`]?(?:bearer|basic|token)\s{1,4}(?P<v>[A-Za-z0-9+/_.~\-]{20,1000}={0,2})"#)
+    compiled(
+        r#"(?i-u)(?:proxy-)?authorization["'`]?\]?\s{0,4}(?:[:=,]|=>)\s{0,4}["'`]?(?:bearer|basic|token)\s{1,4}(?P<v>[A-Za-z0-9+/_.~\-]{20,1000}={0,2})"#,
+    )
 });
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
@@ -105,21 +199,45 @@ pub(super) fn find(line: &[u8], place: Place, hits: &mut Vec<Hit>) {
     for found in HEADER.captures_iter(line) {
         let value = found.name("v").expect("the pattern names it");
         if random(value.as_bytes()) && !placeholder::value(value.as_bytes()) {
-            push(hits, "authorization-header", "credential in an Authorization header", value.range(), place, 0.7);
+            push(
+                hits,
+                "authorization-header",
+                "credential in an Authorization header",
+                value.range(),
+                place,
+                0.7,
+            );
         }
     }
-    for pattern in [&*QUOTED, &*ELEMENT].into_iter().chain(place.bare.then_some(&*BARE)) {
+    for pattern in [&*QUOTED, &*ELEMENT]
+        .into_iter()
+        .chain(place.bare.then_some(&*BARE))
+    {
         for found in pattern.captures_iter(line) {
             let part = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes());
             let value = found.name("v").expect("the pattern names it");
             if names_a_secret(part("name"), part("tail")) && is_secret(part("name"), value.as_bytes()) {
-                push(hits, "high-entropy-value", "value that looks like a secret", value.range(), place, 0.65);
+                push(
+                    hits,
+                    "high-entropy-value",
+                    "value that looks like a secret",
+                    value.range(),
+                    place,
+                    0.65,
+                );
             }
         }
     }
 }
 
-fn push(hits: &mut Vec<Hit>, id: &'static str, what: &'static str, at: Range<usize>, place: Place, confidence: f64) {
+fn push(
+    hits: &mut Vec<Hit>,
+    id: &'static str,
+    what: &'static str,
+    at: Range<usize>,
+    place: Place,
+    confidence: f64,
+) {
     if hits.iter().any(|h| h.at.start < at.end && at.start < h.at.end) {
         return;
     }
@@ -135,24 +253,106 @@ fn push(hits: &mut Vec<Hit>, id: &'static str, what: &'static str, at: Range<usi
 /// Addresses of databases, brokers and servers that carry a password.
 fn addresses(line: &[u8], place: Place, hits: &mut Vec<Hit>) {
     for found in ADDRESS.captures_iter(line) {
-        let part = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes()).to_ascii_lowercase();
+        let part = |name| {
+            found
+                .name(name)
+                .map_or(&b""[..], |m| m.as_bytes())
+                .to_ascii_lowercase()
+        };
         let value = found.name("v").expect("the pattern names it");
         let (scheme, user, host, password) = (part("scheme"), part("user"), part("host"), part("v"));
         const COMMON: &[&[u8]] = &[
-            b"password", b"passwd", b"pass", b"pwd", b"postgres", b"mysql", b"root", b"admin", b"secret", b"guest", b"test",
-            b"user", b"rabbitmq", b"redis", b"mongo", b"mongodb", b"token", b"pw", b"hunter2", b"password123", b"letmein",
-            b"123456", b"12345", b"1234", b"123", b"12345678", b"abc123", b"s3cret", b"s3cr3t", b"foo", b"bar", b"baz",
-            b"p4ssw0rd", b"passw0rd", b"username", b"dev", b"development", b"app", b"db", b"x-oauth-basic", b"abc", b"xyz",
-            b"app_password", b"db_password", b"mypassword", b"userpass", b"postgres_password", b"credentials",
+            b"password",
+            b"passwd",
+            b"pass",
+            b"pwd",
+            b"postgres",
+            b"mysql",
+            b"root",
+            b"admin",
+            b"secret",
+            b"guest",
+            b"test",
+            b"user",
+            b"rabbitmq",
+            b"redis",
+            b"mongo",
+            b"mongodb",
+            b"token",
+            b"pw",
+            b"hunter2",
+            b"password123",
+            b"letmein",
+            b"123456",
+            b"12345",
+            b"1234",
+            b"123",
+            b"12345678",
+            b"abc123",
+            b"s3cret",
+            b"s3cr3t",
+            b"foo",
+            b"bar",
+            b"baz",
+            b"p4ssw0rd",
+            b"passw0rd",
+            b"username",
+            b"dev",
+            b"development",
+            b"app",
+            b"db",
+            b"x-oauth-basic",
+            b"abc",
+            b"xyz",
+            b"app_password",
+            b"db_password",
+            b"mypassword",
+            b"userpass",
+            b"postgres_password",
+            b"credentials",
         ];
-        let template = |text: &[u8]| text.iter().any(|b| matches!(b, b'{' | b'}' | b'$' | b'%' | b'<' | b'*')) && !percent_encoded(text);
-        let near = [&b"localhost"[..], b"127.0.0.1", b"0.0.0.0", b"[::1]", b"host", b"hostname", b"server", b"db", b"database", b"postgres", b"mysql", b"redis", b"mongo", b"rabbitmq", b"host.docker.internal"]
-            .contains(&host.as_slice())
-            || [&b"example.com"[..], b"example.org", b"example.net", b".test", b".example", b".invalid", b".local", b".localhost"].iter().any(|t| host.ends_with(t));
+        let template = |text: &[u8]| {
+            text.iter()
+                .any(|b| matches!(b, b'{' | b'}' | b'$' | b'%' | b'<' | b'*'))
+                && !percent_encoded(text)
+        };
+        let near = [
+            &b"localhost"[..],
+            b"127.0.0.1",
+            b"0.0.0.0",
+            b"[::1]",
+            b"host",
+            b"hostname",
+            b"server",
+            b"db",
+            b"database",
+            b"postgres",
+            b"mysql",
+            b"redis",
+            b"mongo",
+            b"rabbitmq",
+            b"host.docker.internal",
+        ]
+        .contains(&host.as_slice())
+            || [
+                &b"example.com"[..],
+                b"example.org",
+                b"example.net",
+                b".test",
+                b".example",
+                b".invalid",
+                b".local",
+                b".localhost",
+            ]
+            .iter()
+            .any(|t| host.ends_with(t));
         if password == user
             || COMMON.contains(&password.as_slice())
             || template(&password)
-            || host.starts_with(b"$") || host.starts_with(b"{") || host.starts_with(b"<") || host.starts_with(b"%")
+            || host.starts_with(b"$")
+            || host.starts_with(b"{")
+            || host.starts_with(b"<")
+            || host.starts_with(b"%")
             || placeholder::value(&password)
             || (near && !random(value.as_bytes()))
             || placeholder::varied(&password) < 4
@@ -160,20 +360,50 @@ fn addresses(line: &[u8], place: Place, hits: &mut Vec<Hit>) {
             continue;
         }
         const STORES: &[&[u8]] = &[
-            b"postgres", b"postgresql", b"mysql", b"mysql2", b"mariadb", b"mongodb", b"mongodb+srv", b"redis", b"rediss", b"amqp",
-            b"amqps", b"mssql", b"sqlserver", b"oracle", b"clickhouse", b"cockroachdb", b"jdbc", b"cassandra", b"couchdb", b"neo4j",
-            b"kafka", b"nats", b"ldap", b"ldaps", b"influxdb", b"postgis", b"cockroach",
+            b"postgres",
+            b"postgresql",
+            b"mysql",
+            b"mysql2",
+            b"mariadb",
+            b"mongodb",
+            b"mongodb+srv",
+            b"redis",
+            b"rediss",
+            b"amqp",
+            b"amqps",
+            b"mssql",
+            b"sqlserver",
+            b"oracle",
+            b"clickhouse",
+            b"cockroachdb",
+            b"jdbc",
+            b"cassandra",
+            b"couchdb",
+            b"neo4j",
+            b"kafka",
+            b"nats",
+            b"ldap",
+            b"ldaps",
+            b"influxdb",
+            b"postgis",
+            b"cockroach",
         ];
         let base = scheme.split(|b| *b == b'+').next().unwrap_or_default();
         let store = STORES.contains(&scheme.as_slice()) || STORES.contains(&base);
-        let overlaps = hits.iter().any(|h| h.at.start < value.end() && value.start() < h.at.end);
+        let overlaps = hits
+            .iter()
+            .any(|h| h.at.start < value.end() && value.start() < h.at.end);
         if overlaps {
             continue;
         }
         let made_up = near || place.example;
         hits.push(Hit {
             id: if store { "database-url" } else { "url-password" },
-            what: if store { "database address with a password" } else { "address with a password" },
+            what: if store {
+                "database address with a password"
+            } else {
+                "address with a password"
+            },
             at: value.range(),
             priority: match (made_up, store) {
                 (true, _) => Priority::P2,
@@ -201,18 +431,109 @@ fn percent_encoded(text: &[u8]) -> bool {
 /// Whether the name says that the value itself is secret, not something about it.
 fn names_a_secret(name: &[u8], tail: &[u8]) -> bool {
     const ABOUT: &[&str] = &[
-        "type", "name", "id", "url", "uri", "path", "file", "field", "label", "hint", "header", "prefix", "suffix", "regex",
-        "pattern", "length", "size", "ttl", "expir", "count", "ref", "arn", "hash", "digest", "policy", "param", "key_id",
-        "keyid", "placeholder", "endpoint", "issuer", "scope", "version", "format", "error", "message", "msg", "status", "ize",
-        "izer", "s_per", "address", "symbol", "index", "kind", "class", "selector", "env", "var", "provider", "manager", "store",
-        "service", "stream", "tree", "list", "set", "text", "title", "description", "help", "_desc", "pub", "algorithm", "alg",
-        "method", "backend", "mode", "rule", "reset", "confirm", "input", "form", "namespace", "checksum", "sha", "at",
+        "type",
+        "name",
+        "id",
+        "url",
+        "uri",
+        "path",
+        "file",
+        "field",
+        "label",
+        "hint",
+        "header",
+        "prefix",
+        "suffix",
+        "regex",
+        "pattern",
+        "length",
+        "size",
+        "ttl",
+        "expir",
+        "count",
+        "ref",
+        "arn",
+        "hash",
+        "digest",
+        "policy",
+        "param",
+        "key_id",
+        "keyid",
+        "placeholder",
+        "endpoint",
+        "issuer",
+        "scope",
+        "version",
+        "format",
+        "error",
+        "message",
+        "msg",
+        "status",
+        "ize",
+        "izer",
+        "s_per",
+        "address",
+        "symbol",
+        "index",
+        "kind",
+        "class",
+        "selector",
+        "env",
+        "var",
+        "provider",
+        "manager",
+        "store",
+        "service",
+        "stream",
+        "tree",
+        "list",
+        "set",
+        "text",
+        "title",
+        "description",
+        "help",
+        "_desc",
+        "pub",
+        "algorithm",
+        "alg",
+        "method",
+        "backend",
+        "mode",
+        "rule",
+        "reset",
+        "confirm",
+        "input",
+        "form",
+        "namespace",
+        "checksum",
+        "sha",
+        "at",
     ];
     let lower = |text: &[u8]| String::from_utf8_lossy(text).to_ascii_lowercase();
     let (name, tail) = (lower(name), lower(tail));
     let tail = tail.trim_start_matches(['_', '-', '.']);
-    const OTHER: &[&str] = &["public", "csrf", "xsrf", "cache", "next_token", "nexttoken", "page_token", "pagetoken", "sync_token", "checksum", "tokenizer", "bos_token", "eos_token", "pad_token", "unk_token", "sha256", "idempotency"];
-    !ABOUT.iter().any(|a| tail.starts_with(a) || tail.ends_with(&format!("_{a}")) || tail.ends_with(&format!("-{a}")))
+    const OTHER: &[&str] = &[
+        "public",
+        "csrf",
+        "xsrf",
+        "cache",
+        "next_token",
+        "nexttoken",
+        "page_token",
+        "pagetoken",
+        "sync_token",
+        "checksum",
+        "tokenizer",
+        "bos_token",
+        "eos_token",
+        "pad_token",
+        "unk_token",
+        "sha256",
+        "idempotency",
+    ];
+    !ABOUT
+        .iter()
+        .any(|a| tail.starts_with(a) || tail.ends_with(&format!("_{a}")) || tail.ends_with(&format!("-{a}")))
         && !OTHER.iter().any(|o| name.contains(o))
 }
 
@@ -222,7 +543,9 @@ fn is_secret(name: &[u8], value: &[u8]) -> bool {
         return false;
     }
     let name = name.to_ascii_lowercase();
-    let password = [&b"pass"[..], b"pwd"].iter().any(|p| name.windows(p.len()).any(|w| w == *p));
+    let password = [&b"pass"[..], b"pwd"]
+        .iter()
+        .any(|p| name.windows(p.len()).any(|w| w == *p));
     random(value) || (password && strong_password(value))
 }
 
@@ -241,7 +564,10 @@ fn strong_password(value: &[u8]) -> bool {
         && kinds.iter().filter(|k| **k).count() >= 3
         && entropy(value) >= 2.9
         && kinds[2]
-        && !says(b"password") && !says(b"passw0rd") && !says(b"test") && !says(b"secret")
+        && !says(b"password")
+        && !says(b"passw0rd")
+        && !says(b"test")
+        && !says(b"secret")
         && wordy(value) < 0.5
 }
 
@@ -256,9 +582,15 @@ fn random(value: &[u8]) -> bool {
     if value.iter().all(u8::is_ascii_hexdigit) {
         return value.len() >= 32 && entropy(value) >= 3.0;
     }
-    let odd = value.iter().filter(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'))).count();
+    let odd = value
+        .iter()
+        .filter(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-')))
+        .count();
     let enough = if value.len() >= 24 { 3.7 } else { 3.3 };
-    odd * 4 <= value.len() && entropy(value) >= enough && wordy(value) < 0.45 && switches(value) * 5 >= value.len()
+    odd * 4 <= value.len()
+        && entropy(value) >= enough
+        && wordy(value) < 0.45
+        && switches(value) * 5 >= value.len()
 }
 
 /// A path, an address, a dotted or slashed name, a version, a date.
@@ -275,7 +607,11 @@ fn is_reference(value: &[u8]) -> bool {
         || text.contains("->")
         || text.ends_with("()")
         || text.split(['.', '/', ':']).filter(|p| !p.is_empty()).count() > 3
-        || text.contains('=') && !text.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_'))
+        || text.contains('=')
+            && !text
+                .trim_end_matches('=')
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_'))
 }
 
 fn is_uuid(value: &[u8]) -> bool {
@@ -299,7 +635,11 @@ fn wordy(value: &[u8]) -> f64 {
             known += u32::from(PAIRS.chunks(2).any(|p| p == pair));
         }
     }
-    if pairs < 4 { 0.0 } else { f64::from(known) / f64::from(pairs) }
+    if pairs < 4 {
+        0.0
+    } else {
+        f64::from(known) / f64::from(pairs)
+    }
 }
 
 /// How often the kind of character changes.

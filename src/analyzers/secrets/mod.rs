@@ -69,7 +69,11 @@ fn what_to_do(what: &str) -> String {
 }
 
 fn remark(hit: &Hit, count: usize) -> Remark {
-    let many = if count > 1 { format!(" ({count} of them)") } else { String::new() };
+    let many = if count > 1 {
+        format!(" ({count} of them)")
+    } else {
+        String::new()
+    };
     Remark {
         rule: format!("secrets/{}", hit.id),
         axis: Axis::Security,
@@ -87,7 +91,9 @@ fn capitalised(text: &str) -> String {
         Some((first, _)) if matches!(first, "npm" | "crates.io" | "age" | "xAI") => text.to_owned(),
         _ => {
             let mut letters = text.chars();
-            letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+            letters
+                .next()
+                .map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
         }
     }
 }
@@ -103,7 +109,11 @@ fn drafts_of_line(file: &ChangedFile, number: u32, text: &[u8], drafts: &mut Vec
         let surest = same
             .iter()
             .copied()
-            .min_by(|a, b| (a.priority, -a.confidence).partial_cmp(&(b.priority, -b.confidence)).unwrap_or(std::cmp::Ordering::Equal))
+            .min_by(|a, b| {
+                (a.priority, -a.confidence)
+                    .partial_cmp(&(b.priority, -b.confidence))
+                    .unwrap_or(std::cmp::Ordering::Equal)
+            })
             .unwrap_or(hit);
         drafts.push(remark(surest, same.len()).on_line(file, number, text));
     }
@@ -157,7 +167,10 @@ async fn keys(change: &dyn Change, file: &ChangedFile, drafts: &mut Vec<Draft>) 
         if let Some(confidence) = key_at(&lines, index) {
             drafts.push(key_remark(confidence).on_line(file, number, text));
             covered_until = number;
-            while lines.get(covered_until as usize).is_some_and(|l| private_key::goes_on(l)) {
+            while lines
+                .get(covered_until as usize)
+                .is_some_and(|l| private_key::goes_on(l))
+            {
                 covered_until += 1;
             }
         }
@@ -187,13 +200,21 @@ impl Analyzer for Secrets {
     }
 
     fn holds_in_blob(&self, finding: &Finding, blob: &[u8], lines: &[&[u8]]) -> Option<bool> {
-        let Provenance::Rule(rule) = &finding.provenance else { return None };
+        let Provenance::Rule(rule) = &finding.provenance else {
+            return None;
+        };
         let rule = rule.strip_prefix("secrets/")?;
         let anchor = finding.anchor.as_ref()?;
         if rule == PRIVATE_KEY {
             let all = blob_lines(blob);
-            return Some((anchor.start_line..=anchor.end_line).any(|n| key_at(&all, n as usize - 1).is_some()));
+            return Some(
+                (anchor.start_line..=anchor.end_line).any(|n| key_at(&all, n as usize - 1).is_some()),
+            );
         }
-        Some(lines.iter().any(|line| on_line(&anchor.path, line).iter().any(|h| h.id == rule)))
+        Some(
+            lines
+                .iter()
+                .any(|line| on_line(&anchor.path, line).iter().any(|h| h.id == rule)),
+        )
     }
 }

@@ -32,10 +32,7 @@ const LOOK_BACK: u32 = 200;
 
 /// How sure a header makes us, given what follows it. `following(n)` is the
 /// text of the n-th line after it, counted from 1.
-pub(super) fn at_header<'a>(
-    line: &'a [u8],
-    following: impl Fn(u32) -> Option<&'a [u8]>,
-) -> Option<f64> {
+pub(super) fn at_header<'a>(line: &'a [u8], following: impl Fn(u32) -> Option<&'a [u8]>) -> Option<f64> {
     let header = HEADER.find(line)?;
     let rest = &line[header.end()..];
     if let Some(sure) = material(rest) {
@@ -94,7 +91,8 @@ fn material(text: &[u8]) -> Option<f64> {
     if super::placeholder::varied(run) < 8 {
         return None;
     }
-    let mixed = run.iter().any(u8::is_ascii_uppercase) && run.iter().any(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let mixed = run.iter().any(u8::is_ascii_uppercase)
+        && run.iter().any(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     mixed.then_some(if run.len() >= 40 { 0.95 } else { 0.8 })
 }
 
@@ -102,8 +100,19 @@ fn material(text: &[u8]) -> Option<f64> {
 /// `Name: value`, possibly inside a comment or a string.
 fn is_key_header(line: &[u8]) -> bool {
     const NAMES: &[&[u8]] = &[
-        b"Proc-Type:", b"DEK-Info:", b"Version:", b"Comment:", b"Hash:", b"Charset:", b"MessageID:",
-        b"Encryption:", b"Public-Lines:", b"Private-Lines:", b"Key-Derivation:", b"Argon2-", b"Subject:",
+        b"Proc-Type:",
+        b"DEK-Info:",
+        b"Version:",
+        b"Comment:",
+        b"Hash:",
+        b"Charset:",
+        b"MessageID:",
+        b"Encryption:",
+        b"Public-Lines:",
+        b"Private-Lines:",
+        b"Key-Derivation:",
+        b"Argon2-",
+        b"Subject:",
     ];
     let text = trimmed(line);
     text.is_empty() || NAMES.iter().any(|n| text.starts_with(n))
@@ -111,12 +120,42 @@ fn is_key_header(line: &[u8]) -> bool {
 
 /// The line without what a comment, a quotation or a string puts around it.
 fn trimmed(line: &[u8]) -> &[u8] {
-    let around = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'"' | b'\'' | b'`' | b'#' | b'*' | b'>' | b'|' | b'+' | b',' | b';' | b'.' | b'(' | b')' | b'\\');
+    let around = |b: &u8| {
+        matches!(
+            b,
+            b' ' | b'\t'
+                | b'\r'
+                | b'"'
+                | b'\''
+                | b'`'
+                | b'#'
+                | b'*'
+                | b'>'
+                | b'|'
+                | b'+'
+                | b','
+                | b';'
+                | b'.'
+                | b'('
+                | b')'
+                | b'\\'
+        )
+    };
     // A leading `+` or `/` may belong to the material, a leading `+ "` does not.
-    let start = line.iter().position(|b| !around(b) || *b == b'+').unwrap_or(line.len());
+    let start = line
+        .iter()
+        .position(|b| !around(b) || *b == b'+')
+        .unwrap_or(line.len());
     let line = &line[start..];
-    let line = line.strip_suffix(b"\\n\" +").or_else(|| line.strip_suffix(b"\\n\"")).or_else(|| line.strip_suffix(b"\\n")).unwrap_or(line);
-    let end = line.iter().rposition(|b| !around(b) || *b == b'+').map_or(0, |i| i + 1);
+    let line = line
+        .strip_suffix(b"\\n\" +")
+        .or_else(|| line.strip_suffix(b"\\n\""))
+        .or_else(|| line.strip_suffix(b"\\n"))
+        .unwrap_or(line);
+    let end = line
+        .iter()
+        .rposition(|b| !around(b) || *b == b'+')
+        .map_or(0, |i| i + 1);
     &line[..end]
 }
 

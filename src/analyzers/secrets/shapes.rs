@@ -161,9 +161,7 @@ pub(super) struct Hit {
 static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     SHAPES
         .iter()
-        .map(|shape| {
-            Regex::new(&format!("(?-u){}", shape.pattern)).expect("a test compiles every pattern")
-        })
+        .map(|shape| Regex::new(&format!("(?-u){}", shape.pattern)).expect("a test compiles every pattern"))
         .collect()
 });
 
@@ -203,7 +201,9 @@ pub(super) fn find(line: &[u8], hits: &mut Vec<Hit>) {
     for index in candidates {
         let shape = &SHAPES[index];
         for found in PATTERNS[index].captures_iter(line) {
-            let Some(value) = found.name("v").or_else(|| found.get(0)) else { continue };
+            let Some(value) = found.name("v").or_else(|| found.get(0)) else {
+                continue;
+            };
             let at = value.range();
             let overlaps = hits.iter().any(|h| h.at.start < at.end && at.start < h.at.end);
             if overlaps || (shape.edge == Word && !stands_alone(line, &at)) {
@@ -267,11 +267,13 @@ fn judge(shape: &Shape, token: &[u8]) -> Option<f64> {
             let hex = token.iter().all(u8::is_ascii_hexdigit);
             (!hex && mixed(token)).then_some(shape.confidence)
         }
-        "discord-token" | "huggingface-token" | "cratesio-token" | "model-provider-key"
-        | "azure-client-secret" | "alibaba-key" => mixed(token).then_some(shape.confidence),
-        "npm-registry-credential" => {
-            (token.len() >= 20 || mixed(token)).then_some(shape.confidence)
-        }
+        "discord-token"
+        | "huggingface-token"
+        | "cratesio-token"
+        | "model-provider-key"
+        | "azure-client-secret"
+        | "alibaba-key" => mixed(token).then_some(shape.confidence),
+        "npm-registry-credential" => (token.len() >= 20 || mixed(token)).then_some(shape.confidence),
         "slack-token" => token.iter().any(u8::is_ascii_digit).then_some(shape.confidence),
         _ => Some(shape.confidence),
     }

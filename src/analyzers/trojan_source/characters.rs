@@ -41,7 +41,10 @@ pub(super) fn look(text: &str, first: bool) -> Vec<Sighting> {
         return Vec::new();
     }
     let chars: Vec<char> = text.chars().collect();
-    [bidi(&chars), invisible(&chars, first), homoglyph(&chars)].into_iter().flatten().collect()
+    [bidi(&chars), invisible(&chars, first), homoglyph(&chars)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn is_bidi(c: char) -> bool {
@@ -54,9 +57,15 @@ fn bidi(chars: &[char]) -> Option<Sighting> {
         return None;
     }
     let rtl = chars.iter().any(|c| is_rtl(*c));
-    let marks_only = characters.iter().all(|(_, c)| matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}'));
-    let overrides = characters.iter().any(|(_, c)| matches!(c, '\u{202D}' | '\u{202E}'));
-    let closers_only = characters.iter().all(|(_, c)| matches!(c, '\u{202C}' | '\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{061C}'));
+    let marks_only = characters
+        .iter()
+        .all(|(_, c)| matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}'));
+    let overrides = characters
+        .iter()
+        .any(|(_, c)| matches!(c, '\u{202D}' | '\u{202E}'));
+    let closers_only = characters
+        .iter()
+        .all(|(_, c)| matches!(c, '\u{202C}' | '\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{061C}'));
     let grade = match (is_balanced(&characters), rtl) {
         _ if marks_only && rtl => return None,
         _ if marks_only => Grade::Odd,
@@ -67,7 +76,11 @@ fn bidi(chars: &[char]) -> Option<Sighting> {
         (false, _) if closers_only => Grade::Odd,
         (false, _) => Grade::Hostile,
     };
-    Some(Sighting { fault: Fault::Bidi, grade, characters })
+    Some(Sighting {
+        fault: Fault::Bidi,
+        grade,
+        characters,
+    })
 }
 
 /// Whether every embedding, override and isolate ends on the line (UAX #9: a
@@ -76,7 +89,9 @@ fn is_balanced(controls: &[(usize, char)]) -> bool {
     let mut open: Vec<char> = Vec::new();
     for (_, c) in controls {
         match c {
-            '\u{202A}' | '\u{202B}' | '\u{202D}' | '\u{202E}' | '\u{2066}' | '\u{2067}' | '\u{2068}' => open.push(*c),
+            '\u{202A}' | '\u{202B}' | '\u{202D}' | '\u{202E}' | '\u{2066}' | '\u{2067}' | '\u{2068}' => {
+                open.push(*c)
+            }
             '\u{202C}' => match open.last() {
                 Some('\u{202A}' | '\u{202B}' | '\u{202D}' | '\u{202E}') => drop(open.pop()),
                 _ => return false,
@@ -110,7 +125,11 @@ fn invisible(chars: &[char], first: bool) -> Option<Sighting> {
         .collect();
     let grade = graded.iter().map(|(_, _, g)| *g).max()?;
     let characters = graded.into_iter().map(|(i, c, _)| (i, c)).collect();
-    Some(Sighting { fault: Fault::Invisible, grade, characters })
+    Some(Sighting {
+        fault: Fault::Invisible,
+        grade,
+        characters,
+    })
 }
 
 /// How grave the invisible character at `i` is; `None` for one that is seen or
@@ -124,7 +143,8 @@ fn grade_of(chars: &[char], i: usize, first: bool) -> Option<Grade> {
         '\u{200B}' => (!chars.iter().any(|c| wraps_without_spaces(*c))).then_some(Grade::Suspicious),
         '\u{200C}' | '\u{200D}' => {
             let joining = before.is_some_and(joins) || after.is_some_and(joins);
-            let emoji = c == '\u{200D}' && before.is_some_and(is_emoji_part) && after.is_some_and(is_emoji_part);
+            let emoji =
+                c == '\u{200D}' && before.is_some_and(is_emoji_part) && after.is_some_and(is_emoji_part);
             (!joining && !emoji).then_some(Grade::Suspicious)
         }
         '\u{2060}' | '\u{2061}'..='\u{2064}' | '\u{206A}'..='\u{206F}' => Some(Grade::Suspicious),
@@ -134,7 +154,8 @@ fn grade_of(chars: &[char], i: usize, first: bool) -> Option<Grade> {
         '\u{180E}' => (!neighbours(|c| matches!(c, '\u{1800}'..='\u{18AF}'))).then_some(Grade::Suspicious),
         // They are letters to a compiler and nothing to a reader.
         '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}' => {
-            (!neighbours(|c| matches!(c, '\u{1100}'..='\u{115E}' | '\u{1161}'..='\u{11FF}'))).then_some(Grade::Hostile)
+            (!neighbours(|c| matches!(c, '\u{1100}'..='\u{115E}' | '\u{1161}'..='\u{11FF}')))
+                .then_some(Grade::Hostile)
         }
         '\u{E0000}'..='\u{E007F}' => (!in_flag(chars, i)).then_some(Grade::Hostile),
         '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => {
@@ -167,9 +188,14 @@ fn homoglyph(chars: &[char]) -> Option<Sighting> {
     let mut characters = Vec::new();
     let mut start = 0;
     while start < chars.len() {
-        let length = chars[start..].iter().take_while(|c| c.is_alphanumeric() || **c == '_').count();
+        let length = chars[start..]
+            .iter()
+            .take_while(|c| c.is_alphanumeric() || **c == '_')
+            .count();
         let word = &chars[start..start + length];
-        let foreign: Vec<usize> = (0..length).filter(|i| word[*i].is_alphabetic() && !word[*i].is_ascii()).collect();
+        let foreign: Vec<usize> = (0..length)
+            .filter(|i| word[*i].is_alphabetic() && !word[*i].is_ascii())
+            .collect();
         if !foreign.is_empty()
             && word.iter().any(char::is_ascii_alphabetic)
             && foreign.iter().all(|i| looks_like_ascii(word[*i]))

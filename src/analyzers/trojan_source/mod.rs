@@ -122,9 +122,19 @@ fn in_lines(file: &ChangedFile, drafts: &mut Vec<Draft>) {
 /// Whether the file is named after a right-to-left language: `ar.json`, `fa_IR.ts`.
 fn characters_of_rtl_locale(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    name.split(['.', '-', '_'])
-        .any(|part| matches!(part, "ar" | "he" | "iw" | "fa" | "ur" | "ckb" | "yi" | "ug" | "sd" | "dv"))
-        && (name.ends_with(".json") || name.ends_with(".ts") || name.ends_with(".js") || name.ends_with(".yml") || name.ends_with(".yaml") || name.ends_with(".xml") || name.ends_with(".toml") || name.ends_with(".properties"))
+    name.split(['.', '-', '_']).any(|part| {
+        matches!(
+            part,
+            "ar" | "he" | "iw" | "fa" | "ur" | "ckb" | "yi" | "ug" | "sd" | "dv"
+        )
+    }) && (name.ends_with(".json")
+        || name.ends_with(".ts")
+        || name.ends_with(".js")
+        || name.ends_with(".yml")
+        || name.ends_with(".yaml")
+        || name.ends_with(".xml")
+        || name.ends_with(".toml")
+        || name.ends_with(".properties"))
 }
 
 /// What a path hides, and whether that is grave.
@@ -142,7 +152,10 @@ fn in_name(path: &str) -> Option<(Priority, f64)> {
 }
 
 fn name_draft(file: &ChangedFile) -> Option<Draft> {
-    let is_new = matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied);
+    let is_new = matches!(
+        file.status,
+        FileStatus::Added | FileStatus::Renamed | FileStatus::Copied
+    );
     let (priority, confidence) = in_name(&file.path).filter(|_| is_new)?;
     let remark = Remark {
         rule: FILE_NAME.to_owned(),
@@ -157,7 +170,9 @@ fn name_draft(file: &ChangedFile) -> Option<Draft> {
         secret: false,
     };
     // A quote may not be blank.
-    let first = file.added_lines().find(|(_, text)| !String::from_utf8_lossy(text).trim().is_empty());
+    let first = file
+        .added_lines()
+        .find(|(_, text)| !String::from_utf8_lossy(text).trim().is_empty());
     Some(match first {
         Some((number, text)) => {
             let secret = secrets::shows_one(&file.path, text);
@@ -186,16 +201,21 @@ impl Analyzer for TrojanSource {
     }
 
     fn holds_in_blob(&self, finding: &Finding, _: &[u8], lines: &[&[u8]]) -> Option<bool> {
-        let Provenance::Rule(id) = &finding.provenance else { return None };
+        let Provenance::Rule(id) = &finding.provenance else {
+            return None;
+        };
         let anchor = finding.anchor.as_ref()?;
         if id == FILE_NAME {
             return Some(in_name(&anchor.path).is_some());
         }
         id.strip_prefix("trojan_source/")?;
         Some(lines.iter().enumerate().any(|(i, line)| {
-            look(&String::from_utf8_lossy(line), anchor.start_line as usize + i == 1)
-                .iter()
-                .any(|s| rule(s.fault) == id)
+            look(
+                &String::from_utf8_lossy(line),
+                anchor.start_line as usize + i == 1,
+            )
+            .iter()
+            .any(|s| rule(s.fault) == id)
         }))
     }
 }
