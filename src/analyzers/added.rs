@@ -17,6 +17,10 @@ use crate::{
 /// Paths that a note names before it only counts.
 const NAMED: usize = 5;
 
+/// Findings that one rule set hands in for one change. A change with more is in
+/// such a state that the rest adds nothing but work.
+const MOST: usize = 500;
+
 /// Files whose added lines can be read.
 pub(super) fn readable(change: &dyn Change) -> impl Iterator<Item = &ChangedFile> {
     change
@@ -31,7 +35,10 @@ pub(super) fn readable(change: &dyn Change) -> impl Iterator<Item = &ChangedFile
 /// nothing to say of it: a picture does not make the review partial, but the
 /// note tells. One whose name promises text is another matter: a NUL byte must
 /// not be a way to hide a line.
-pub(super) fn report(change: &dyn Change, drafts: Vec<Draft>) -> Report {
+///
+/// The heaviest [`MOST`] findings are handed in; when there are more, the rest is
+/// counted and the report is partial.
+pub(super) fn report(change: &dyn Change, mut drafts: Vec<Draft>) -> Report {
     let coverage = change.coverage();
     let mut unseen: Vec<&str> = coverage.unseen.iter().map(|u| u.path.as_str()).collect();
     let mut binary = 0usize;
@@ -50,6 +57,11 @@ pub(super) fn report(change: &dyn Change, drafts: Vec<Draft>) -> Report {
     }
     if !unseen.is_empty() {
         notes.push(format!("not read: {}", listed(&unseen)));
+    }
+    if drafts.len() > MOST {
+        notes.push(format!("{} more findings are not listed", drafts.len() - MOST));
+        drafts.sort_by_key(|d| d.priority);
+        drafts.truncate(MOST);
     }
     let partial = !notes.is_empty();
     if binary > 0 {

@@ -56,7 +56,7 @@ fn mark(line: &[u8]) -> Option<(Mark, usize)> {
     let length = line.iter().take_while(|b| **b == first).count();
     let rest = &line[length..];
     let labelled = rest.is_empty() || rest[0] == b' ';
-    (length >= 7 && length <= 64 && labelled && (first != b'=' || rest.trim_ascii().is_empty()))
+    ((7..=64).contains(&length) && labelled && (first != b'=' || rest.trim_ascii().is_empty()))
         .then_some((kind, length))
 }
 

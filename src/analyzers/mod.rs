@@ -13,8 +13,6 @@ mod trojan_source;
 #[cfg(test)]
 mod doubles;
 
-use std::sync::Arc;
-
 use crate::ports::analyzer::Analyzer;
 
 pub use conflict_markers::ConflictMarkers;
@@ -23,11 +21,11 @@ pub use test_gap::TestGap;
 pub use trojan_source::TrojanSource;
 
 /// Every built-in analyzer, in the order in which their findings are shown.
-pub fn all() -> Vec<Arc<dyn Analyzer>> {
+pub fn all() -> Vec<Box<dyn Analyzer>> {
     vec![
-        Arc::new(Secrets),
-        Arc::new(TrojanSource),
-        Arc::new(ConflictMarkers),
-        Arc::new(TestGap),
+        Box::new(Secrets),
+        Box::new(TrojanSource),
+        Box::new(ConflictMarkers),
+        Box::new(TestGap),
     ]
 }

@@ -88,7 +88,7 @@ fn remark(hit: &Hit, count: usize) -> Remark {
 fn capitalised(text: &str) -> String {
     // "npm" and "crates.io" are written small.
     match text.split_once(' ') {
-        Some((first, _)) if matches!(first, "npm" | "crates.io" | "age" | "xAI") => text.to_owned(),
+        Some(("npm" | "crates.io" | "age" | "xAI", _)) => text.to_owned(),
         _ => {
             let mut letters = text.chars();
             letters

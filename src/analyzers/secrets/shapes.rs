@@ -165,9 +165,12 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Every hint and the shapes it stands for, and one search for all of them.
-static HINTS: LazyLock<(Vec<(&'static str, Vec<usize>)>, Regex)> = LazyLock::new(|| {
-    let mut hints: Vec<(&'static str, Vec<usize>)> = Vec::new();
+/// A hint and the shapes it stands for.
+type Hint = (&'static str, Vec<usize>);
+
+/// Every hint, and one search for all of them.
+static HINTS: LazyLock<(Vec<Hint>, Regex)> = LazyLock::new(|| {
+    let mut hints: Vec<Hint> = Vec::new();
     for (index, shape) in SHAPES.iter().enumerate() {
         for hint in shape.hints {
             match hints.iter_mut().find(|(h, _)| h == hint) {

@@ -74,7 +74,7 @@ fn specimens() -> Vec<(&'static str, String)> {
         ),
         (
             "aws-session-token",
-            format!("{}{}", "IQoJb3Jp", format!("Z2lu{}", r(BASE64, 200))),
+            format!("{}Z2lu{}", "IQoJb3Jp", r(BASE64, 200)),
         ),
         ("google-api-key", format!("{}{}", "AIza", b62(35))),
         ("google-oauth-secret", format!("{}-{}", "GOCSPX", b62(28))),
@@ -501,4 +501,16 @@ fn random_values_are_found_and_words_are_not() {
         let found = hits(alphabet, length);
         assert!(found >= least, "{found} of 200 for {length} of {alphabet}");
     }
+}
+
+#[test]
+fn a_flood_of_findings_is_cut_told_and_partial() {
+    let guesses: String = (0..600).map(|n| format!("secret = \"{}\"\n", random(BASE62, 40, n))).collect();
+    let change = TextChange::new().adding("a.py", format!("{guesses}{}_{}\n", "ghp", r(BASE62, 36)));
+    let flood = report(&Secrets, &change);
+    assert_eq!(flood.state, ContributionState::Partial);
+    assert_eq!(flood.drafts.len(), 500);
+    assert_eq!(flood.drafts[0].priority, Priority::P0, "the heaviest are kept");
+    let note = flood.note.unwrap();
+    assert!(note.ends_with("more findings are not listed"), "{note}");
 }
