@@ -505,7 +505,9 @@ fn random_values_are_found_and_words_are_not() {
 
 #[test]
 fn a_flood_of_findings_is_cut_told_and_partial() {
-    let guesses: String = (0..600).map(|n| format!("secret = \"{}\"\n", random(BASE62, 40, n))).collect();
+    let guesses: String = (0..600)
+        .map(|n| format!("secret = \"{}\"\n", random(BASE62, 40, n)))
+        .collect();
     let change = TextChange::new().adding("a.py", format!("{guesses}{}_{}\n", "ghp", r(BASE62, 36)));
     let flood = report(&Secrets, &change);
     assert_eq!(flood.state, ContributionState::Partial);
