@@ -5,6 +5,7 @@
 //! the draft is marked so that its quote is masked as soon as it is placed.
 
 mod assignment;
+mod place;
 mod placeholder;
 mod private_key;
 mod shapes;
@@ -28,7 +29,7 @@ use crate::{
     },
 };
 
-use self::{assignment::Place, shapes::Hit};
+use self::{place::Place, shapes::Hit};
 use super::added::{Remark, readable, report};
 
 /// Finds secrets in added lines.

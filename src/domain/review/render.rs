@@ -294,5 +294,4 @@ fn marker_text(pass: &PassId) -> String {
 }
 
 #[cfg(test)]
-#[path = "render/tests.rs"]
 mod tests;
