@@ -26,7 +26,9 @@ pub struct SystemIds;
 impl Ids for SystemIds {
     fn next(&self) -> String {
         let ms = u64::try_from(SystemClock.now().0).unwrap_or(0);
-        uuid::Builder::from_unix_timestamp_millis(ms, &random()).into_uuid().to_string()
+        uuid::Builder::from_unix_timestamp_millis(ms, &random())
+            .into_uuid()
+            .to_string()
     }
 }
 

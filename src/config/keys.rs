@@ -117,6 +117,7 @@ pub(super) const KEYS: &[Key] = &[
     key("limits", "body_mib_in_flight", number(128, 1_048_576)),
     key("limits", "body_seconds", number(1, 600)),
     key("limits", "drain_seconds", number(0, 3600)),
+    key("limits", "lease_seconds", number(2, 3600)),
 ];
 
 /// Variables that are no key of the file but belong to Jury.

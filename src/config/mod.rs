@@ -104,6 +104,9 @@ pub struct Limits {
     pub body: Duration,
     /// In which requests and passes in flight may come to a stop at a shutdown.
     pub drain: Duration,
+    /// After which the work of a process that fell silent is taken over by another. A
+    /// request to the forge gives up in a third of it, at most 20 s.
+    pub lease: Duration,
 }
 
 /// What the command line says; it wins over everything else.
@@ -420,5 +423,6 @@ fn limits(values: &Values) -> Limits {
         body_bytes_in_flight: count("limits.body_mib_in_flight", 256).saturating_mul(1 << 20),
         body: seconds("limits.body_seconds", 30),
         drain: seconds("limits.drain_seconds", 20),
+        lease: seconds("limits.lease_seconds", 60),
     }
 }

@@ -148,6 +148,7 @@ drain_seconds = 0
         body_bytes_in_flight: 128 << 20,
         body: Duration::from_secs(5),
         drain: Duration::ZERO,
+        lease: Duration::from_secs(60),
     };
     assert_eq!(config.limits, limits);
 }

@@ -30,6 +30,11 @@ impl Shutdown {
         *self.0.borrow()
     }
 
+    /// The switch as a receiver that turns true.
+    pub fn watch(&self) -> watch::Receiver<bool> {
+        self.0.subscribe()
+    }
+
     /// Waits until somebody asks.
     pub async fn requested(&self) {
         let mut seen = self.0.subscribe();

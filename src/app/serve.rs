@@ -1,0 +1,276 @@
+//! `jury serve`: the server and its workers in one process.
+
+use std::{fs::File, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
+
+use crate::{
+    analyzers,
+    config::{Config, Database, ReadBy, Storage},
+    domain::review::fingerprint::Fingerprinter,
+    forge::github::{GitHub, GitHubConfig},
+    ports::{clock::Clock, ids::Ids},
+    server::{self, Face, ServeLimits, Shutdown, WebhookKey, WebhookLimits},
+    services::{
+        Context, Settings,
+        accept_delivery::{AcceptError, Accepted, DeliverySink, NewDelivery},
+        work,
+    },
+    store::{self, Db, Inbox, InboxWriter, JobKind, Schema, StoreError},
+    telemetry::metrics::Metrics,
+};
+
+use super::system::random;
+
+/// Why the server does not start; words for the operator.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct StartError(String);
+
+impl From<StoreError> for StartError {
+    fn from(error: StoreError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What a server is made with beside its configuration.
+pub struct Parts {
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// New identifiers.
+    pub ids: Arc<dyn Ids>,
+    /// The page of `/metrics`.
+    pub metrics: Metrics,
+    /// Told to stop.
+    pub shutdown: Shutdown,
+    /// Whether workers run by themselves. Stories step them by hand instead.
+    pub workers: bool,
+}
+
+/// A server that runs.
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What its services work with.
+    pub context: Context,
+    shutdown: Shutdown,
+    serving: JoinHandle<()>,
+    working: Option<JoinHandle<()>>,
+    inbox: InboxWriter,
+    /// Held for the life of the server; `None` on Postgres.
+    _alone: Option<File>,
+}
+
+/// Opens the database that the configuration names, up to date.
+pub async fn open(storage: &Storage) -> Result<Db, StoreError> {
+    match &storage.database {
+        Database::Sqlite => {
+            private_folder(&storage.data)?;
+            let file = storage.data.join("jury.db");
+            Db::open(&file.to_string_lossy(), Schema::Migrate).await
+        }
+        Database::Postgres(url) => Db::open(secrecy::ExposeSecret::expose_secret(url), Schema::Migrate).await,
+    }
+}
+
+/// Makes the data folder, readable by its owner only.
+fn private_folder(folder: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| {
+            StoreError::User(format!(
+                "the data folder {} cannot be made: {error}",
+                folder.display()
+            ))
+        })
+}
+
+/// Takes the data folder for this process alone. Only then may leases of an earlier
+/// process be ended at once instead of running out.
+fn take_folder(folder: &Path) -> Result<File, StartError> {
+    let path = folder.join("jury.lock");
+    let file = File::create(&path).map_err(|error| StartError(format!("{}: {error}", path.display())))?;
+    file.try_lock().map_err(|_| {
+        StartError(format!(
+            "another jury serve is using the data folder {}; give this one its own with --data, or use Postgres \
+             for several replicas",
+            folder.display()
+        ))
+    })?;
+    Ok(file)
+}
+
+/// Makes what the services work with.
+pub async fn context(
+    config: &Config,
+    db: Db,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+) -> Result<Context, StartError> {
+    let lease = config.limits.lease;
+    let forge = GitHub::new(
+        &GitHubConfig {
+            api_url: config.github.api_url.to_string(),
+            app_id: i64::try_from(config.github.app_id)
+                .map_err(|_| StartError("github.app_id is too large".to_owned()))?,
+            private_key: config.github.private_key.clone(),
+            mirrors: (config.github.read == ReadBy::Git).then(|| config.storage.data.join("mirrors")),
+            // A request must give up long before somebody else may take its job over.
+            timeout: GitHubConfig::TIMEOUT.min(lease / 3),
+        },
+        Arc::clone(&clock),
+    )
+    .map_err(|error| StartError(error.to_string()))?;
+    let key = {
+        let mut tx = db.write().await?;
+        let key = tx.server_key(random()).await?;
+        tx.commit().await?;
+        key
+    };
+    let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Ok(Context {
+        db,
+        forge: Arc::new(forge),
+        clock,
+        ids,
+        analyzers: analyzers::all().into(),
+        fingerprinter: Arc::new(Fingerprinter::new(key)),
+        bell: Arc::new(Notify::new()),
+        settings: Arc::new(Settings {
+            policy: config.policy.clone(),
+            policy_locked: config.policy_locked.clone(),
+            public_url: config
+                .public_url
+                .as_ref()
+                .map(|url| url.as_str().trim_end_matches('/').to_owned()),
+            pass_limit_ms: ms(config.limits.pass),
+            lease_ms: ms(lease),
+            workers: config.limits.passes,
+            ..Settings::default()
+        }),
+    })
+}
+
+/// Starts the server: the database up to date, the port bound, the workers running.
+pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError> {
+    let db = open(&config.storage).await?;
+    let alone = match config.storage.database {
+        Database::Sqlite => Some(take_folder(&config.storage.data)?),
+        Database::Postgres(_) => None,
+    };
+    let context = context(config, db.clone(), parts.clock, parts.ids).await?;
+    {
+        let mut tx = db.write().await?;
+        let now = context.now();
+        if alone.is_some() {
+            tx.release_leases(now).await?;
+        }
+        tx.enqueue(JobKind::ListInstallations, "all", now).await?;
+        tx.commit().await?;
+    }
+    let key =
+        WebhookKey::new(&config.github.webhook_secret).map_err(|error| StartError(error.to_string()))?;
+    let (inbox, writer) = Inbox::start(&db).await?;
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .map_err(|error| StartError(format!("cannot listen on {}: {error}", config.listen)))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| StartError(error.to_string()))?;
+    let router = server::router(Face {
+        sink: Arc::new(InboxSink {
+            inbox: inbox.clone(),
+            context: context.clone(),
+        }),
+        key,
+        limits: WebhookLimits {
+            in_flight: config.limits.body_bytes_in_flight,
+            receive: config.limits.body,
+            ..WebhookLimits::default()
+        },
+        metrics: parts.metrics,
+        shutdown: parts.shutdown.clone(),
+    });
+    let limits = ServeLimits {
+        connections: config.limits.connections,
+        drain: config.limits.drain,
+        ..ServeLimits::default()
+    };
+    let shutdown = parts.shutdown;
+    let switch = shutdown.clone();
+    let serving = tokio::spawn(async move {
+        server::serve(listener, router, limits, &switch).await;
+    });
+    let working = parts
+        .workers
+        .then(|| tokio::spawn(work::run(context.clone(), shutdown.watch())));
+    Ok(Running {
+        address,
+        context,
+        shutdown,
+        serving,
+        working,
+        inbox: writer,
+        _alone: alone,
+    })
+}
+
+impl Running {
+    /// Waits until somebody asks for the end, then drains: no new requests, what is
+    /// in flight is answered, jobs under way are finished, what was accepted is stored.
+    pub async fn finish(self) {
+        self.shutdown.requested().await;
+        if let Err(error) = self.serving.await {
+            tracing::error!(%error, "the server broke");
+        }
+        self.inbox.drain().await;
+        if let Some(working) = self.working
+            && let Err(error) = working.await
+        {
+            tracing::error!(%error, "the workers broke");
+        }
+        self.context.db.close().await;
+    }
+
+    /// Asks for the end and waits for it.
+    pub async fn stop(self) {
+        self.shutdown.request();
+        self.finish().await;
+    }
+}
+
+/// The inbox behind the webhook face.
+struct InboxSink {
+    inbox: Inbox,
+    context: Context,
+}
+
+#[async_trait]
+impl DeliverySink for InboxSink {
+    async fn accept(&self, delivery: NewDelivery) -> Result<Accepted, AcceptError> {
+        let accepted = self
+            .inbox
+            .accept(store::NewDelivery {
+                id: delivery.id,
+                event: delivery.event,
+                body: delivery.body,
+                received_at: self.context.now(),
+            })
+            .await
+            .map_err(|error| AcceptError(error.to_string()))?;
+        self.context.bell.notify_waiters();
+        Ok(match accepted {
+            store::Accepted::Stored => Accepted::Stored,
+            store::Accepted::Repeat => Accepted::Repeated,
+            store::Accepted::Requeued => Accepted::Requeued,
+        })
+    }
+
+    async fn is_ready(&self) -> bool {
+        self.context.db.ping().await.is_ok()
+    }
+}
