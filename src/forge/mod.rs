@@ -1,3 +1,4 @@
-//! Forges: where pull requests live and verdicts are shown.
+//! Forges behind [`crate::ports::forge`] and [`crate::ports::change`].
 
 pub mod github;
+pub mod local;

@@ -73,6 +73,11 @@ impl ChangedFile {
         Self { patch, ..self }
     }
 
+    /// Its hunks, taken out.
+    pub fn into_patch(self) -> Patch {
+        self.patch
+    }
+
     /// The path on the base: `old_path` where there is one.
     pub fn base_path(&self) -> &str {
         self.old_path.as_deref().unwrap_or(&self.path)

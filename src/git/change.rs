@@ -1,0 +1,179 @@
+//! A change that is read with git: from a mirror or from a view of a checkout.
+
+use async_trait::async_trait;
+
+use crate::{
+    domain::{
+        diff::{ChangedFile, FileStatus},
+        ids::Sha,
+        review::{
+            coverage::{Coverage, Unseen},
+            finding::Side,
+        },
+    },
+    ports::change::{Change, ChangeError},
+};
+
+use super::{
+    blobs::{Blobs, Entry},
+    diff::changed_files,
+    repository::Repository,
+};
+
+/// What a change goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// A commit.
+    Commit(Sha),
+    /// A tree without a commit: a working tree on top of `commit`.
+    Tree {
+        /// The tree's object name.
+        tree: Sha,
+        /// The commit that is checked out.
+        commit: Sha,
+    },
+}
+
+impl Head {
+    fn commit(&self) -> &Sha {
+        match self {
+            Self::Commit(commit) | Self::Tree { commit, .. } => commit,
+        }
+    }
+
+    fn tree_ish(&self) -> &Sha {
+        match self {
+            Self::Commit(tree) | Self::Tree { tree, .. } => tree,
+        }
+    }
+}
+
+/// The change `merge-base(base tip, head)..head` of one repository.
+#[derive(Debug)]
+pub struct GitChange {
+    blobs: Blobs,
+    base: Sha,
+    base_tip: Sha,
+    head: Head,
+    files: Vec<ChangedFile>,
+    coverage: Coverage,
+}
+
+impl GitChange {
+    /// Reads what changed. `None`: base and head have no common ancestor in this repository.
+    ///
+    /// With several best common ancestors (criss-cross merges) the first is taken, as
+    /// `git diff base...head` and the forge do.
+    pub async fn open(
+        repository: Repository,
+        base_tip: Sha,
+        head: Head,
+    ) -> Result<Option<Self>, ChangeError> {
+        let bases = repository.merge_bases(&base_tip, head.commit()).await?;
+        let Some(base) = bases.into_iter().next() else {
+            return Ok(None);
+        };
+        let blobs = Blobs::new(repository);
+        let (files, coverage) = changed_files(&blobs, base.as_str(), head.tree_ish().as_str()).await?;
+        Ok(Some(Self {
+            blobs,
+            base,
+            base_tip,
+            head,
+            files,
+            coverage,
+        }))
+    }
+
+    /// The tip of the base branch, where policy is read from.
+    pub fn base_tip(&self) -> &Sha {
+        &self.base_tip
+    }
+
+    /// Names files that are known to have changed and could not be read.
+    pub(crate) fn add_unseen(&mut self, unseen: impl IntoIterator<Item = Unseen>) {
+        for unseen in unseen {
+            let reason = Some(unseen.reason.clone());
+            match self.files.iter_mut().find(|f| f.path == unseen.path) {
+                Some(file) => file.unseen = reason,
+                None => {
+                    let mut file = ChangedFile::new(&unseen.path, FileStatus::Modified);
+                    file.unseen = reason;
+                    self.files.push(file);
+                }
+            }
+            self.coverage.unseen.push(unseen);
+        }
+    }
+
+    async fn content(&self, entry: Option<Entry>) -> Result<Option<Vec<u8>>, ChangeError> {
+        match entry.filter(Entry::is_file) {
+            Some(entry) => Ok(self.blobs.read(&entry.oid).await?),
+            None => Ok(None),
+        }
+    }
+
+    async fn at(&self, tree_ish: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        let entry = self.blobs.entry(tree_ish.as_str(), path).await?;
+        self.content(entry).await
+    }
+}
+
+#[async_trait]
+impl Change for GitChange {
+    fn base(&self) -> &Sha {
+        &self.base
+    }
+
+    fn head(&self) -> Option<&Sha> {
+        match &self.head {
+            Head::Commit(commit) => Some(commit),
+            Head::Tree { .. } => None,
+        }
+    }
+
+    fn files(&self) -> &[ChangedFile] {
+        &self.files
+    }
+
+    fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    async fn read(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        // By object name where the diff knows it: a path that is not UTF-8 cannot be asked for.
+        let entries = self.files.iter().filter_map(|file| {
+            let (mode, oid) = match side {
+                Side::Left => (file.old_mode, &file.old_oid),
+                Side::Right => (file.new_mode, &file.new_oid),
+            };
+            let oid = oid.clone().filter(|_| file.path_on(side) == path)?;
+            Some(Entry { mode: mode?, oid })
+        });
+        let mut entries: Vec<Entry> = entries.collect();
+        entries.dedup();
+        match entries.len() {
+            0 => {
+                let tree_ish = match side {
+                    Side::Left => &self.base,
+                    Side::Right => self.head.tree_ish(),
+                };
+                self.at(tree_ish, path).await
+            }
+            1 => self.content(entries.pop()).await,
+            // Two paths that look the same: neither is the one that was meant.
+            _ => Ok(None),
+        }
+    }
+
+    async fn read_base_tip(&self, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        self.at(&self.base_tip, path).await
+    }
+
+    async fn read_at(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        if self.blobs.repository().commit(commit.as_str()).await?.is_none() {
+            return Ok(None);
+        }
+        self.at(commit, path).await
+    }
+}

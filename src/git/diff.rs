@@ -1,0 +1,283 @@
+//! What changed between two trees.
+//!
+//! Names, kinds and object names come from `--raw -z`, lines from the text diff; the two
+//! are joined by path and whatever does not fit together is unseen, never clean.
+//! `--text` keeps attributes from hiding anything, so binary is decided here, from the
+//! content, by git's own rule (a NUL in the first 8000 bytes). Every option that any
+//! configuration could set is given on the command line, so that the lines are those
+//! that the forge shows and takes comments on.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::domain::{
+    diff::{self, ChangedFile, FileStatus, path_text},
+    review::coverage::{Coverage, Unseen},
+};
+
+use super::{
+    blobs::{Blobs, MAX_BLOB},
+    repository::path_of,
+    run::GitError,
+};
+
+/// Git's rule for binary content: a NUL within so many bytes.
+const SNIFFED: usize = 8000;
+/// Content of both sides, together, whose lines are read; what does not fit is unseen.
+const MAX_CONTENT: u64 = 96 << 20;
+/// The text diff itself: a byte for every line more than the content, at most twice.
+const MAX_TEXT: usize = 224 << 20;
+/// Bytes of arguments that name what the text diff leaves out.
+const MAX_EXCLUDED: usize = 512 << 10;
+
+/// Options under which git prints the same diff whatever the configuration says.
+const OPTIONS: &[&str] = &[
+    "-r",
+    "-M50%",
+    "-l1000",
+    "-O/dev/null",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--ignore-submodules=none",
+    "--submodule=short",
+    "--full-index",
+];
+const TEXT_OPTIONS: &[&str] = &[
+    "-p",
+    "--text",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--unified=3",
+    "--inter-hunk-context=0",
+    "--diff-algorithm=myers",
+    "--indent-heuristic",
+    "--ws-error-highlight=none",
+];
+
+const GITLINK: u32 = 0o160_000;
+const TYPE: u32 = 0o170_000;
+
+/// One line of `--raw -z`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Raw {
+    old_mode: u32,
+    new_mode: u32,
+    old_oid: String,
+    new_oid: String,
+    status: FileStatus,
+    old_path: Vec<u8>,
+    path: Vec<u8>,
+}
+
+/// What is known of a file before its lines are read.
+enum Content {
+    Text,
+    Binary,
+    Unseen(String),
+}
+
+/// The files that changed from one tree to another, in git's order, and what could not
+/// be seen of them.
+pub async fn changed_files(
+    blobs: &Blobs,
+    old: &str,
+    new: &str,
+) -> Result<(Vec<ChangedFile>, Coverage), GitError> {
+    let repository = blobs.repository();
+    let empty_tree = repository.format().empty_tree();
+    let git = |options: &[&str]| {
+        repository
+            .git("diff-tree")
+            .env("GIT_ATTR_SOURCE", empty_tree)
+            .args(OPTIONS)
+            .args(options)
+            .args(["--end-of-options", old, new, "--"])
+    };
+    let printed = git(&["--raw", "-z", "--no-abbrev"]).run().await?;
+    let raws = raws(&printed).ok_or_else(|| GitError::Unexpected("diff-tree".to_owned()))?;
+    let contents = contents(blobs, &raws).await?;
+
+    let mut text = git(TEXT_OPTIONS).output(MAX_TEXT);
+    let mut excluded = 0;
+    for (raw, _) in raws
+        .iter()
+        .zip(&contents)
+        .filter(|(_, c)| !matches!(c, Content::Text))
+    {
+        excluded += raw.path.len() + raw.old_path.len() + 64;
+        if excluded > MAX_EXCLUDED {
+            break;
+        }
+        for path in HashSet::from([&raw.path, &raw.old_path]) {
+            text = text.arg(path_of(&[b":(top,exclude,literal)".as_slice(), path].concat()));
+        }
+    }
+    let text = text.run().await?;
+    let parsed = diff::parse(&text).map_err(|e| {
+        tracing::error!(error = %e, "the text of git diff-tree was not understood");
+        GitError::Unexpected("diff-tree".to_owned())
+    })?;
+    drop(text);
+    Ok(join(raws, contents, parsed))
+}
+
+/// Reads `:modes oids status NUL path NUL [path NUL]` over and over.
+fn raws(printed: &[u8]) -> Option<Vec<Raw>> {
+    let mut fields = printed.split(|&b| b == 0).peekable();
+    let mut raws = Vec::new();
+    while let Some(head) = fields.next_if(|f| !f.is_empty()) {
+        let head = std::str::from_utf8(head).ok()?.strip_prefix(':')?;
+        let words: Vec<&str> = head.split(' ').collect();
+        let [old_mode, new_mode, old_oid, new_oid, status] = words[..] else {
+            return None;
+        };
+        let first = fields.next()?.to_vec();
+        let (status, path) = match status.as_bytes().first()? {
+            b'A' => (FileStatus::Added, None),
+            b'D' => (FileStatus::Removed, None),
+            b'M' => (FileStatus::Modified, None),
+            b'T' => (FileStatus::TypeChanged, None),
+            b'R' => (FileStatus::Renamed, Some(fields.next()?.to_vec())),
+            b'C' => (FileStatus::Copied, Some(fields.next()?.to_vec())),
+            _ => return None,
+        };
+        raws.push(Raw {
+            old_mode: u32::from_str_radix(old_mode, 8).ok()?,
+            new_mode: u32::from_str_radix(new_mode, 8).ok()?,
+            old_oid: old_oid.to_owned(),
+            new_oid: new_oid.to_owned(),
+            status,
+            path: path.unwrap_or_else(|| first.clone()),
+            old_path: first,
+        });
+    }
+    // A status that is cut off would end here, too: the last field must be the empty
+    // one behind the last NUL.
+    (fields.next().is_none_or(<[u8]>::is_empty) && fields.next().is_none()).then_some(raws)
+}
+
+impl Raw {
+    /// The sides that have content of their own in this repository.
+    fn blobs(&self) -> impl Iterator<Item = (u32, &str)> {
+        let sides = [(self.old_mode, &*self.old_oid), (self.new_mode, &*self.new_oid)];
+        sides
+            .into_iter()
+            .filter(|(mode, _)| *mode != 0 && mode & TYPE != GITLINK)
+    }
+}
+
+/// Decides from the content itself what each file is, and how much is read.
+async fn contents(blobs: &Blobs, raws: &[Raw]) -> Result<Vec<Content>, GitError> {
+    let oids: HashSet<&str> = raws.iter().flat_map(Raw::blobs).map(|(_, oid)| oid).collect();
+    let oids: Vec<&str> = oids.into_iter().collect();
+    let sizes = if oids.is_empty() {
+        HashMap::new()
+    } else {
+        blobs.sizes(&oids).await?
+    };
+    let mut sniffed: HashMap<&str, bool> = HashMap::new();
+    let mut left = MAX_CONTENT;
+    let mut contents = Vec::with_capacity(raws.len());
+    'files: for raw in raws {
+        let mut size = 0;
+        let mut binary = false;
+        for (mode, oid) in raw.blobs() {
+            let Some(&bytes) = sizes.get(oid) else {
+                contents.push(Content::Unseen("its content is not in the repository".to_owned()));
+                continue 'files;
+            };
+            size += bytes;
+            if mode & TYPE != 0o100_000 || bytes == 0 || raw.old_oid == raw.new_oid {
+                continue;
+            }
+            if bytes > MAX_BLOB {
+                contents.push(Content::Unseen(format!(
+                    "it is larger than {} MiB",
+                    MAX_BLOB >> 20
+                )));
+                continue 'files;
+            }
+            binary |= match sniffed.get(oid) {
+                Some(known) => *known,
+                None => {
+                    let content = blobs.read(oid).await?.unwrap_or_default();
+                    let nul = content.iter().take(SNIFFED).any(|&b| b == 0);
+                    sniffed.insert(oid, nul);
+                    nul
+                }
+            };
+        }
+        contents.push(if binary {
+            Content::Binary
+        } else if raw.old_oid == raw.new_oid {
+            Content::Text
+        } else if let Some(rest) = left.checked_sub(size) {
+            left = rest;
+            Content::Text
+        } else {
+            Content::Unseen(format!(
+                "the change is larger than {} MiB of text",
+                MAX_CONTENT >> 20
+            ))
+        });
+    }
+    Ok(contents)
+}
+
+/// Joins the list of files with the lines that were read.
+fn join(raws: Vec<Raw>, contents: Vec<Content>, parsed: Vec<ChangedFile>) -> (Vec<ChangedFile>, Coverage) {
+    let mut lines: HashMap<String, ChangedFile> = HashMap::new();
+    let mut twice: HashSet<String> = HashSet::new();
+    for file in parsed {
+        if let Some(before) = lines.insert(file.path.clone(), file) {
+            twice.insert(before.path);
+        }
+    }
+    let mut files = Vec::with_capacity(raws.len());
+    let mut coverage = Coverage::default();
+    for (raw, content) in raws.into_iter().zip(contents) {
+        let mut file = ChangedFile::new(path_text(&raw.path), raw.status);
+        let mode = |mode: u32| (mode != 0).then_some(mode);
+        let oid = |oid: &str| oid.bytes().any(|b| b != b'0').then(|| oid.to_owned());
+        file.old_path = (raw.old_path != raw.path).then(|| path_text(&raw.old_path));
+        (file.old_mode, file.new_mode) = (mode(raw.old_mode), mode(raw.new_mode));
+        (file.old_oid, file.new_oid) = (oid(&raw.old_oid), oid(&raw.new_oid));
+        match content {
+            Content::Binary => file.binary = true,
+            Content::Unseen(reason) => file.unseen = Some(reason),
+            Content::Text => match lines.remove(&file.path).filter(|f| !twice.contains(&f.path)) {
+                Some(read) if fits(&file, &read) => {
+                    file.unseen = read.unseen.clone();
+                    file = file.with_patch(read.into_patch());
+                }
+                _ => file.unseen = Some("git's two accounts of it do not fit together".to_owned()),
+            },
+        }
+        if let Some(reason) = &file.unseen {
+            coverage.unseen.push(Unseen {
+                path: file.path.clone(),
+                reason: reason.clone(),
+            });
+        }
+        files.push(file);
+    }
+    (files, coverage)
+}
+
+/// Whether the lines that were read are those of this file.
+fn fits(file: &ChangedFile, read: &ChangedFile) -> bool {
+    let same = file.status == read.status
+        && file.base_path() == read.base_path()
+        && !read.binary
+        && (read.old_oid.is_none() || file.old_oid == read.old_oid)
+        && (read.new_oid.is_none() || file.new_oid == read.new_oid);
+    // Content that differs has lines that differ, but for a file that is or was empty.
+    let needs_lines = file.old_oid != file.new_oid
+        && read.unseen.is_none()
+        && !matches!(file.status, FileStatus::Added | FileStatus::Removed);
+    same && (!needs_lines || !read.hunks().is_empty())
+}
+
+#[cfg(test)]
+mod tests;
