@@ -1,4 +1,4 @@
-//! Forges behind [`crate::ports::forge`] and [`crate::ports::change`].
+//! Forges: where pull requests live and verdicts are shown.
 
 pub mod github;
 pub mod local;

@@ -256,6 +256,7 @@ fn skip_binary(reader: &mut Reader<'_>) -> Result<(), DiffError> {
     Ok(())
 }
 
+type Names<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
 type Modes = (Option<FileMode>, Option<FileMode>);
 
 /// The names on both sides as bytes without prefix, what happened, and changed modes.
@@ -296,8 +297,8 @@ fn names(header: &Header<'_>, begin: usize) -> Result<(Vec<u8>, Vec<u8>, FileSta
 /// Splits `a/x b/x`. Without a rename both names are the same and so are the lengths
 /// of the prefixes, so the only right split is the middle, whatever the name holds.
 /// `None` when the names are quoted: those end at their quotes.
-fn halves(pair: &[u8]) -> Option<(Cow<'_, [u8]>, Cow<'_, [u8]>)> {
-    if pair.starts_with(b"\"") || pair.len() % 2 == 0 {
+fn halves(pair: &[u8]) -> Option<Names<'_>> {
+    if pair.starts_with(b"\"") || pair.len().is_multiple_of(2) {
         return None;
     }
     let (old, rest) = pair.split_at(pair.len() / 2);

@@ -334,7 +334,8 @@ async fn a_working_tree_is_what_is_on_the_disk() {
     std::os::unix::fs::symlink("/etc", repo.at("sub")).unwrap();
     repo.write("nested/inner.txt", "1\n");
     git_in(&repo.at("nested"), ["init", "-q"]);
-    repo.write("bin", [0, 1, 2]).write("caf\u{e9} \"q\"\n.txt", "coffee\n");
+    repo.write("bin", [0, 1, 2])
+        .write("caf\u{e9} \"q\"\n.txt", "coffee\n");
     let before = everything(&repo.at(".git"));
     let change = review(&repo, WORKTREE).await;
     assert_eq!(
@@ -502,7 +503,7 @@ async fn what_is_missing_is_said_in_one_line_that_helps() {
         );
     }
     repo.git(["checkout", "-q", "--orphan", "alone"]);
-    repo.commit();
+    repo.write("alone.txt", "1\n").commit();
     let text = refusal(repo.path(), Some("main"), "HEAD").await;
     assert_eq!(
         text,
