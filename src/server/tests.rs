@@ -24,6 +24,7 @@ use crate::services::accept_delivery::{AcceptError, Accepted, NewDelivery};
 
 mod bounds;
 mod deliveries;
+mod examples;
 mod stopping;
 
 const SECRET: &str = "s3cret";
