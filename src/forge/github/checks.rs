@@ -16,12 +16,12 @@ use crate::{
 };
 
 use super::{
-    GitHub,
     client::Call,
     loose::{Loose, loose},
     origin::{encoded, repo_path},
     pager::Listed,
     pulls::{AppBody, positive},
+    session::Session,
 };
 
 loose! {
@@ -36,7 +36,7 @@ loose! {
     }
 }
 
-impl GitHub {
+impl Session {
     pub(super) async fn list_check_runs(
         &self,
         repo: &RepoRef,

@@ -110,7 +110,6 @@ impl Origin {
     }
 
     /// Where git finds a repository.
-    #[expect(dead_code, reason = "used by the mirror, which lands next")]
     pub(super) fn clone_url(&self, owner: &str, name: &str) -> String {
         let mut web = self.web().to_string();
         web.truncate(web.trim_end_matches('/').len());

@@ -71,8 +71,8 @@ fn next_of(value: &str) -> Option<String> {
     let mut rest = value;
     while let Some(start) = rest.find('<') {
         let (target, after) = rest.get(start + 1..)?.split_once('>')?;
-        let end = parameters_end(after);
-        if after[..end].split(';').any(is_rel_next) {
+        let (parameters, end) = parameters(after);
+        if parameters.into_iter().any(is_rel_next) {
             return Some(target.to_owned());
         }
         rest = &after[end..];
@@ -80,17 +80,26 @@ fn next_of(value: &str) -> Option<String> {
     None
 }
 
-/// Where a link's parameters end: at the first comma outside quotes.
-fn parameters_end(text: &str) -> usize {
-    let mut quoted = false;
+/// A link's parameters and where they end: at the first comma outside quotes.
+fn parameters(text: &str) -> (Vec<&str>, usize) {
+    let mut all = Vec::new();
+    let (mut begin, mut quoted) = (0, false);
     for (at, c) in text.char_indices() {
         match c {
             '"' => quoted = !quoted,
-            ',' if !quoted => return at,
+            ';' if !quoted => {
+                all.push(&text[begin..at]);
+                begin = at + 1;
+            }
+            ',' if !quoted => {
+                all.push(&text[begin..at]);
+                return (all, at);
+            }
             _ => {}
         }
     }
-    text.len()
+    all.push(&text[begin..]);
+    (all, text.len())
 }
 
 fn is_rel_next(parameter: &str) -> bool {

@@ -12,10 +12,10 @@ use crate::{
 };
 
 use super::{
-    GitHub,
     client::Call,
     loose::{Loose, loose},
     origin::repo_path,
+    session::Session,
 };
 
 loose! {
@@ -134,7 +134,7 @@ pub(super) fn milliseconds(text: &str) -> Option<Timestamp> {
     Some(Timestamp(at.as_millisecond()))
 }
 
-impl GitHub {
+impl Session {
     pub(super) async fn read_pull(&self, pull: &PullRef) -> Result<PullSnapshot, ForgeError> {
         let path = repo_path(&pull.repo, &format!("/pulls/{}", pull.number));
         let answer = self.installed(pull.repo.installation, Call::get(path)).await?;

@@ -11,11 +11,11 @@ use crate::{
 };
 
 use super::{
-    GitHub,
     client::Call,
     loose::{Loose, loose},
     origin::repo_path,
     pulls::{UserBody, positive},
+    session::Session,
 };
 
 loose! {
@@ -31,7 +31,7 @@ fn path(pull: &PullRef, rest: &str) -> String {
     repo_path(&pull.repo, &format!("/pulls/{}/reviews{rest}", pull.number))
 }
 
-impl GitHub {
+impl Session {
     pub(super) async fn list_own_reviews(&self, pull: &PullRef) -> Result<Vec<PostedReview>, ForgeError> {
         let bot = self.bot_login().await?;
         let reviews: Vec<ReviewBody> = self

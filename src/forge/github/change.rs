@@ -1,0 +1,350 @@
+//! A change read over the API alone, for a forge that does not serve git to us.
+//!
+//! Invariants: every read names a commit by its object name, never a branch, so a
+//! push in between changes nothing; content is read by the blob's object name that
+//! the commit's own tree gives, since the contents API follows symbolic links and
+//! shows submodules as files; only regular files are read, up to 16 MiB.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::{
+    domain::{
+        diff::{ChangedFile, FileStatus, LineKind},
+        ids::Sha,
+        review::{coverage::Coverage, finding::Side},
+        space::{PullRef, PullSnapshot, RepoRef},
+    },
+    ports::{
+        change::{Change, ChangeError},
+        forge::ForgeError,
+    },
+};
+
+use super::{
+    client::Call,
+    files::{self, Listing},
+    loose::{Loose, loose},
+    origin::{encoded, repo_path},
+    session::Session,
+};
+
+/// The largest file that is read, in bytes: the port's contract.
+const BLOB_MAX: usize = 16 << 20;
+/// How many bytes of blobs one change keeps, so that a second look costs no request.
+const KEPT_MAX: usize = 32 << 20;
+/// How many files without a patch are looked into; each costs a request.
+const PROBES_MAX: usize = 60;
+/// How much of a blob decides whether it is text, as git does.
+const BINARY_PROBE: usize = 8000;
+
+loose! {
+    EntryBody { path: String, mode: String, sha: String, size: i64 }
+
+    TreeBody { tree: Vec<EntryBody>, truncated: bool }
+}
+
+/// One entry of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    mode: u32,
+    oid: String,
+    /// Bytes, of a blob.
+    size: Option<i64>,
+}
+
+impl Entry {
+    fn is_file(&self) -> bool {
+        self.mode & 0o170_000 == 0o100_000
+    }
+
+    fn is_folder(&self) -> bool {
+        self.mode & 0o170_000 == 0o040_000
+    }
+}
+
+/// A commit's tree: all of it, or its first level when it is too large for one answer.
+struct Tree {
+    entries: HashMap<String, Entry>,
+    whole: bool,
+}
+
+/// A change over the API.
+pub(super) struct ApiChange {
+    session: Arc<Session>,
+    repo: RepoRef,
+    merge_base: Sha,
+    head: Sha,
+    base_tip: Sha,
+    files: Vec<ChangedFile>,
+    coverage: Coverage,
+    /// By commit or tree name. Held while one is read, so that each is read once.
+    trees: tokio::sync::Mutex<HashMap<String, Arc<Tree>>>,
+    blobs: Mutex<HashMap<String, Bytes>>,
+}
+
+impl ApiChange {
+    /// Opens `merge-base(base, head)..head`, where base is the branch as it is now:
+    /// the snapshot's base may be older than what the head has merged since, and
+    /// lines that came with that merge are no part of the pull request.
+    pub(super) async fn open(
+        session: Arc<Session>,
+        pull: &PullRef,
+        snapshot: &PullSnapshot,
+    ) -> Result<Self, ChangeError> {
+        let head = &snapshot.head;
+        let failed = |error| change_error(error, head);
+        let base_tip = session
+            .branch_tip(&pull.repo, &snapshot.base_ref)
+            .await
+            .map_err(failed)?
+            .unwrap_or_else(|| snapshot.base.clone());
+        let listed = session
+            .list_changes(pull, &base_tip, head)
+            .await
+            .map_err(failed)?;
+        let Listing {
+            merge_base,
+            files,
+            without_patch,
+            truncated,
+        } = listed.ok_or_else(|| ChangeError::Gone(head.to_string()))?;
+        let mut change = Self {
+            session,
+            repo: pull.repo.clone(),
+            merge_base,
+            head: head.clone(),
+            base_tip,
+            files,
+            coverage: Coverage::default(),
+            trees: tokio::sync::Mutex::default(),
+            blobs: Mutex::default(),
+        };
+        for index in without_patch.into_iter().take(PROBES_MAX) {
+            let mut file = change.files[index].clone();
+            change.look_into(&mut file).await?;
+            change.files[index] = file;
+        }
+        change.coverage = files::coverage(&change.files, truncated);
+        Ok(change)
+    }
+
+    /// Finds out why a file has no patch: no line differs, it is no text, or it is
+    /// too large to be sent. Only the last leaves it unseen, and not even that when it
+    /// is on one side only and the whole blob can be read.
+    async fn look_into(&self, file: &mut ChangedFile) -> Result<(), ChangeError> {
+        let old = match file.status {
+            FileStatus::Added => None,
+            _ => self.entry(&self.merge_base, file.base_path()).await?,
+        };
+        let new = match file.status {
+            FileStatus::Removed => None,
+            _ => self.entry(&self.head, &file.path).await?,
+        };
+        file.old_mode = old.as_ref().map(|e| e.mode);
+        file.new_mode = new.as_ref().map(|e| e.mode);
+        file.old_oid = old.as_ref().map(|e| e.oid.clone());
+        file.new_oid = new.as_ref().map(|e| e.oid.clone());
+        match (&old, &new) {
+            (None, None) => {}
+            (Some(old), Some(new)) if old.oid == new.oid => file.unseen = None,
+            (Some(old), Some(new)) => {
+                for entry in [new, old] {
+                    if self.text(entry).await? == Some(None) {
+                        file.binary = true;
+                        file.unseen = None;
+                        break;
+                    }
+                }
+            }
+            (Some(only), None) | (None, Some(only)) => match self.text(only).await? {
+                None => {}
+                Some(None) => {
+                    file.binary = true;
+                    file.unseen = None;
+                }
+                Some(Some(blob)) if blob.is_empty() => file.unseen = None,
+                Some(Some(blob)) => {
+                    let kind = if old.is_some() {
+                        LineKind::Removed
+                    } else {
+                        LineKind::Added
+                    };
+                    if let Some(patch) = files::whole(&blob, kind) {
+                        *file = file.clone().with_patch(patch);
+                        file.unseen = None;
+                    }
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// `None`: not to be read; `Some(None)`: no text; else the text.
+    async fn text(&self, entry: &Entry) -> Result<Option<Option<Bytes>>, ChangeError> {
+        let Some(blob) = self.blob(entry).await? else {
+            return Ok(None);
+        };
+        let probe = &blob[..blob.len().min(BINARY_PROBE)];
+        Ok(Some((!probe.contains(&0)).then_some(blob)))
+    }
+
+    /// The entry of `path` in a commit's tree.
+    async fn entry(&self, commit: &Sha, path: &str) -> Result<Option<Entry>, ChangeError> {
+        let root = self.tree(commit.as_str(), true).await?;
+        if root.whole {
+            return Ok(root.entries.get(path).cloned());
+        }
+        let mut here = root;
+        let mut parts = path.split('/').peekable();
+        while let Some(part) = parts.next() {
+            let Some(entry) = here.entries.get(part).cloned() else {
+                return Ok(None);
+            };
+            if parts.peek().is_none() {
+                return Ok(Some(entry));
+            }
+            if !entry.is_folder() {
+                return Ok(None);
+            }
+            here = self.tree(&entry.oid, false).await?;
+        }
+        Ok(None)
+    }
+
+    async fn tree(&self, name: &str, recursive: bool) -> Result<Arc<Tree>, ChangeError> {
+        let mut trees = self.trees.lock().await;
+        if let Some(tree) = trees.get(name) {
+            return Ok(tree.clone());
+        }
+        let mut tree = self.read_tree(name, recursive).await?;
+        if !tree.whole {
+            // Not all of it came: its first level alone does.
+            tree = Tree {
+                whole: false,
+                ..self.read_tree(name, false).await?
+            };
+        }
+        let tree = Arc::new(tree);
+        trees.insert(name.to_owned(), tree.clone());
+        Ok(tree)
+    }
+
+    async fn read_tree(&self, name: &str, recursive: bool) -> Result<Tree, ChangeError> {
+        let query = if recursive { "?recursive=1" } else { "" };
+        let path = repo_path(&self.repo, &format!("/git/trees/{}{query}", encoded(name)));
+        let answer = self
+            .session
+            .installed(self.repo.installation, Call::get(path))
+            .await;
+        let body: Loose<TreeBody> = answer
+            .and_then(|answer| answer.json())
+            .map_err(|error| change_error(error, &name))?;
+        let body = body.0.unwrap_or_default();
+        let entries = body.tree.0.unwrap_or_default().into_iter().filter_map(|entry| {
+            let mode = u32::from_str_radix(entry.mode.as_deref()?, 8).ok()?;
+            Some((
+                entry.path.0?,
+                Entry {
+                    mode,
+                    oid: entry.sha.0?,
+                    size: entry.size.0,
+                },
+            ))
+        });
+        Ok(Tree {
+            entries: entries.collect(),
+            whole: !body.truncated.unwrap_or(false),
+        })
+    }
+
+    /// A regular file's bytes; `None` when it is none, or too large.
+    async fn blob(&self, entry: &Entry) -> Result<Option<Bytes>, ChangeError> {
+        let too_large = entry.size.is_some_and(|size| size > BLOB_MAX as i64);
+        if !entry.is_file() || too_large {
+            return Ok(None);
+        }
+        let kept = || self.blobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(blob) = kept().get(&entry.oid) {
+            return Ok(Some(blob.clone()));
+        }
+        let path = repo_path(&self.repo, &format!("/git/blobs/{}", encoded(&entry.oid)));
+        let call = Call::raw(path, BLOB_MAX);
+        let answer = self.session.installed(self.repo.installation, call).await;
+        let blob = answer.map_err(|error| change_error(error, &entry.oid))?.body;
+        if let Some(blob) = &blob {
+            let mut kept = kept();
+            let bytes: usize = kept.values().map(Bytes::len).sum();
+            if bytes + blob.len() <= KEPT_MAX {
+                kept.insert(entry.oid.clone(), blob.clone());
+            }
+        }
+        Ok(blob)
+    }
+
+    async fn read_in(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        match self.entry(commit, path).await? {
+            Some(entry) => Ok(self.blob(&entry).await?.map(|blob| blob.to_vec())),
+            None => Ok(None),
+        }
+    }
+}
+
+#[async_trait]
+impl Change for ApiChange {
+    fn base(&self) -> &Sha {
+        &self.merge_base
+    }
+
+    fn head(&self) -> Option<&Sha> {
+        Some(&self.head)
+    }
+
+    fn files(&self) -> &[ChangedFile] {
+        &self.files
+    }
+
+    fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    async fn read(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        let commit = match side {
+            Side::Left => &self.merge_base,
+            Side::Right => &self.head,
+        };
+        self.read_in(commit, path).await
+    }
+
+    async fn read_base_tip(&self, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        self.read_in(&self.base_tip, path).await
+    }
+
+    async fn read_at(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        match self.read_in(commit, path).await {
+            Err(ChangeError::Gone(_)) => Ok(None),
+            outcome => outcome,
+        }
+    }
+}
+
+/// What a failed read means to whoever reads the change; `what` could not be found.
+pub(super) fn change_error(error: ForgeError, what: &impl ToString) -> ChangeError {
+    match error {
+        ForgeError::Later { reason, after_ms } => ChangeError::Later { reason, after_ms },
+        ForgeError::NotFound(said) if said.to_ascii_lowercase().contains("no common ancestor") => {
+            ChangeError::User("base and head have no commit in common".to_owned())
+        }
+        ForgeError::NotFound(_) => ChangeError::Gone(what.to_string()),
+        ForgeError::Forbidden(_) => ChangeError::User(
+            "Jury may not read this repository: its App needs the permission `contents: read` here"
+                .to_owned(),
+        ),
+        other => ChangeError::Internal(other.to_string()),
+    }
+}

@@ -1,0 +1,168 @@
+//! What one App says to one forge: as itself, and as each of its installations.
+
+use std::sync::Arc;
+
+use http::{Method, StatusCode};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use tokio::sync::OnceCell;
+
+use crate::{
+    domain::{ids::InstallationId, time::Timestamp},
+    ports::{clock::Clock, forge::ForgeError},
+};
+
+use super::{
+    GitHubConfig, SetupError,
+    auth::{AppKey, Token, Tokens},
+    client::{Answer, Call, Failure, Transport},
+    errors,
+    loose::{Loose, loose},
+    origin::Origin,
+    pager,
+    pulls::milliseconds,
+};
+
+/// Clocks that differ by less than this do not explain a refused JWT, milliseconds.
+const CLOCKS_DIFFER_MS: u64 = 30_000;
+
+/// One App and its connections to one forge.
+pub(super) struct Session {
+    app: AppKey,
+    transport: Transport,
+    tokens: Tokens,
+    clock: Arc<dyn Clock>,
+    bot_login: OnceCell<String>,
+}
+
+loose! {
+    OurselvesBody { slug: String }
+
+    TokenBody { token: String, expires_at: String }
+}
+
+impl Session {
+    pub(super) fn new(config: &GitHubConfig, clock: Arc<dyn Clock>) -> Result<Self, SetupError> {
+        let origin = Origin::new(&config.api_url)?;
+        Ok(Self {
+            app: AppKey::new(config.app_id, &config.private_key)?,
+            transport: Transport::new(origin, config.timeout)?,
+            tokens: Tokens::default(),
+            clock,
+            bot_login: OnceCell::new(),
+        })
+    }
+
+    pub(super) fn origin(&self) -> &Origin {
+        self.transport.origin()
+    }
+
+    /// `<slug>[bot]` when it was read already.
+    pub(super) fn known_bot_login(&self) -> Option<&str> {
+        self.bot_login.get().map(String::as_str)
+    }
+
+    pub(super) fn app_id(&self) -> i64 {
+        self.app.id()
+    }
+
+    /// `<slug>[bot]`, read once.
+    pub(super) async fn bot_login(&self) -> Result<&str, ForgeError> {
+        let login = self.bot_login.get_or_try_init(|| async {
+            let app: Loose<OurselvesBody> = self.as_app(&Call::get("/app")).await?.json()?;
+            app.0
+                .and_then(|app| app.slug.0)
+                .map(|slug| format!("{slug}[bot]"))
+                .ok_or_else(|| ForgeError::Internal("the App has no slug".to_owned()))
+        });
+        login.await.map(String::as_str)
+    }
+
+    /// Sends as the App itself.
+    pub(super) async fn as_app(&self, call: &Call) -> Result<Answer, ForgeError> {
+        let carrier = self.transport.carry(self.app.jwt(self.clock.now())?);
+        match self.transport.send(&carrier, call, &*self.clock).await {
+            Ok(answer) => Ok(answer),
+            // "'exp' is too far in the future": our clock is wrong. Once more, by theirs.
+            Err(Failure {
+                status: Some(StatusCode::UNAUTHORIZED),
+                date: Some(date),
+                error,
+            }) => {
+                let ours = self.clock.now();
+                let differs = |theirs: &Timestamp| theirs.0.abs_diff(ours.0) > CLOCKS_DIFFER_MS;
+                let Some(theirs) = errors::http_date(&date).filter(differs) else {
+                    return Err(error);
+                };
+                let carrier = self.transport.carry(self.app.jwt(theirs)?);
+                let again = self.transport.send(&carrier, call, &*self.clock).await;
+                again.map_err(|failure| failure.error)
+            }
+            Err(failure) => Err(failure.error),
+        }
+    }
+
+    pub(super) async fn token(&self, installation: InstallationId) -> Result<Arc<Token>, ForgeError> {
+        let now = self.clock.now();
+        let mint = || async { self.mint(installation).await.map_err(minting) };
+        self.tokens.get(installation, now, mint).await
+    }
+
+    async fn mint(&self, installation: InstallationId) -> Result<Token, ForgeError> {
+        let path = format!("/app/installations/{installation}/access_tokens");
+        let call = Call::write(Method::POST, path, Some(json!({})));
+        let body: Loose<TokenBody> = self.as_app(&call).await?.json()?;
+        let body = body.0.unwrap_or_default();
+        let token = body
+            .token
+            .0
+            .filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_graphic()))
+            .ok_or_else(|| ForgeError::Internal("the forge gave no usable token".to_owned()))?;
+        let now = self.clock.now();
+        let expires_at = body.expires_at.as_deref().and_then(milliseconds).unwrap_or(now);
+        Ok(Token::new(self.transport.carry(token.into()), now, expires_at))
+    }
+
+    /// Sends as an installation. A 401 says that nothing was done, for a write too:
+    /// the token is dropped and the call is sent once more.
+    pub(super) async fn installed(
+        &self,
+        installation: InstallationId,
+        call: Call,
+    ) -> Result<Answer, ForgeError> {
+        let token = self.token(installation).await?;
+        match self.transport.send(&token.carrier, &call, &*self.clock).await {
+            Err(failure) if failure.status == Some(StatusCode::UNAUTHORIZED) => {
+                self.tokens.drop_token(installation, &token).await;
+                let token = self.token(installation).await?;
+                let again = self.transport.send(&token.carrier, &call, &*self.clock).await;
+                again.map_err(|failure| failure.error)
+            }
+            outcome => outcome.map_err(|failure| failure.error),
+        }
+    }
+
+    /// Reads every page of a list as an installation.
+    pub(super) async fn list<T, P: DeserializeOwned>(
+        &self,
+        installation: InstallationId,
+        path: String,
+        entries: impl Fn(P) -> Vec<T>,
+    ) -> Result<Vec<T>, ForgeError> {
+        let send = |call| self.installed(installation, call);
+        pager::pages(self.origin(), path, send, entries).await
+    }
+}
+
+/// What a failed mint means: it is no write that anybody would miss.
+fn minting(error: ForgeError) -> ForgeError {
+    match error {
+        ForgeError::NotFound(_) => ForgeError::Forbidden("the installation is gone".to_owned()),
+        ForgeError::Unknown(reason) => ForgeError::Later {
+            reason,
+            after_ms: None,
+        },
+        ForgeError::Refused(messages) => ForgeError::Forbidden(messages.join("; ")),
+        other => other,
+    }
+}
