@@ -11,7 +11,7 @@ mod checks;
 mod client;
 mod errors;
 #[cfg(test)]
-mod fake;
+mod fake_tests;
 mod files;
 mod loose;
 mod origin;

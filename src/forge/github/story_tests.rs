@@ -27,7 +27,7 @@ use crate::{
 
 use super::{
     GitHub, GitHubConfig, SetupError,
-    fake::{APP_ID, Dial, Fake, NOON, Seen, key, minted, oid, plain, pull, reply, repo, token, with},
+    fake_tests::{APP_ID, Dial, Fake, NOON, Seen, key, minted, oid, plain, pull, reply, repo, token, with},
 };
 
 fn sha(digit: char) -> Sha {
