@@ -1,4 +1,41 @@
 //! Wires the parts together and decides nothing.
 
+mod review;
 pub mod serve;
 pub mod system;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{self, Cli, Command, Fault};
+
+/// The `jury` program. Whatever goes wrong is one line on stderr and exit code 2.
+pub fn main() -> ExitCode {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => {
+            return match cli::parse_fault(&error) {
+                Some(fault) => failed(&fault),
+                None => {
+                    // Help that nobody reads to its end is no fault.
+                    let _ = error.print();
+                    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+                }
+            };
+        }
+    };
+    let done = match command {
+        Command::Review(args) => review::run(&args),
+        Command::Serve(_) | Command::Demo(_) | Command::Migrate(_) => {
+            Err(Fault::new("this command is not wired yet"))
+        }
+    };
+    done.unwrap_or_else(|fault| failed(&fault))
+}
+
+#[expect(clippy::print_stderr, reason = "the one place where a fault is told")]
+fn failed(fault: &Fault) -> ExitCode {
+    eprintln!("jury: {fault}");
+    ExitCode::from(2)
+}

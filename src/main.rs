@@ -1,3 +1,5 @@
 //! The `jury` program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    jury::app::main()
+}
