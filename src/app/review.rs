@@ -22,5 +22,9 @@ pub(super) fn run(args: &ReviewArgs) -> Result<ExitCode, Fault> {
         cli::review(&change, &analyzers::all(), system::random(), &progress).await
     })?;
     cli::show(&reviewed, args.format)?;
-    Ok(if reviewed.fails(args.fail_on) { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if reviewed.fails(args.fail_on) {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
 }

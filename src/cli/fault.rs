@@ -2,11 +2,7 @@
 
 use clap::error::ErrorKind;
 
-use crate::{
-    domain::text::one_line,
-    ports::change::ChangeError,
-    services::review_change::PolicyFault,
-};
+use crate::{domain::text::one_line, ports::change::ChangeError, services::review_change::PolicyFault};
 
 /// A fault that ends a command with exit code 2. Shown as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +46,9 @@ impl From<PolicyFault> for Fault {
 pub fn parse_fault(error: &clap::Error) -> Option<Fault> {
     let asked = matches!(
         error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if asked {
         return None;
@@ -61,7 +59,11 @@ pub fn parse_fault(error: &clap::Error) -> Option<Fault> {
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .filter(|line| !line.is_empty());
-    let mut told = lines.next().unwrap_or("bad usage").trim_start_matches("error: ").to_owned();
+    let mut told = lines
+        .next()
+        .unwrap_or("bad usage")
+        .trim_start_matches("error: ")
+        .to_owned();
     for line in lines {
         let more = line.trim_start_matches('[').trim_end_matches(']');
         let joint = if told.ends_with(':') { " " } else { ": " };

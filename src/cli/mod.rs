@@ -179,10 +179,23 @@ mod tests {
     fn the_commands_and_their_flags_are_those_that_programs_rely_on() {
         Cli::command().debug_assert();
         let parsed = |words: &str| Cli::try_parse_from(words.split(' ')).map(|c| c.command);
-        assert!(matches!(parsed("jury demo --once --json"), Ok(Command::Demo(DemoArgs { once: true, json: true }))));
-        let Ok(Command::Review(args)) = parsed("jury review") else { panic!() };
-        assert_eq!((args.base, args.head.as_str(), args.fail_on), (None, "HEAD", FailOn::Hold));
-        assert!(parsed("jury review --repo . --base main --head WORKTREE --format json --fail-on never").is_ok());
+        assert!(matches!(
+            parsed("jury demo --once --json"),
+            Ok(Command::Demo(DemoArgs {
+                once: true,
+                json: true
+            }))
+        ));
+        let Ok(Command::Review(args)) = parsed("jury review") else {
+            panic!()
+        };
+        assert_eq!(
+            (args.base, args.head.as_str(), args.fail_on),
+            (None, "HEAD", FailOn::Hold)
+        );
+        assert!(
+            parsed("jury review --repo . --base main --head WORKTREE --format json --fail-on never").is_ok()
+        );
         assert!(parsed("jury serve --config a.toml --listen 127.0.0.1:8080 --data d").is_ok());
         assert!(parsed("jury migrate").is_ok());
     }

@@ -11,7 +11,10 @@ use crate::domain::review::render::{TextLine, Tone, markdown, text_lines};
 /// `NO_COLOR` and `CLICOLOR_FORCE` say).
 pub fn show(reviewed: &Reviewed, format: Format) -> Result<(), Fault> {
     match format {
-        Format::Text => quiet_when_gone(coloured(&mut anstream::stdout().lock(), &text_lines(&reviewed.snapshot))),
+        Format::Text => quiet_when_gone(coloured(
+            &mut anstream::stdout().lock(),
+            &text_lines(&reviewed.snapshot),
+        )),
         Format::Markdown => print(&markdown(&reviewed.snapshot, Some(&reviewed.coverage))),
         Format::Json => {
             let json = serde_json::to_string_pretty(&reviewed.snapshot)
@@ -32,7 +35,11 @@ fn coloured(out: &mut impl Write, lines: &[TextLine]) -> io::Result<()> {
         // No blanks at the end, inside a colour or not.
         let last = line.iter().rposition(|span| !span.text.trim_end().is_empty());
         for (i, span) in line.iter().enumerate().take(last.map_or(0, |l| l + 1)) {
-            let text = if Some(i) == last { span.text.trim_end() } else { &span.text };
+            let text = if Some(i) == last {
+                span.text.trim_end()
+            } else {
+                &span.text
+            };
             let style = style(span.tone);
             write!(out, "{style}{text}{style:#}")?;
         }

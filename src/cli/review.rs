@@ -88,5 +88,10 @@ fn id_of(placed: &PlacedFinding) -> FindingId {
         placed.fingerprint().to_owned()
     };
     let hash = Sha256::digest(known.as_bytes());
-    FindingId::new(hash.iter().take(10).map(|b| format!("{b:02x}")).collect::<String>())
+    FindingId::new(
+        hash.iter()
+            .take(10)
+            .map(|b| format!("{b:02x}"))
+            .collect::<String>(),
+    )
 }
