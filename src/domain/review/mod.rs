@@ -17,3 +17,8 @@ pub mod resolution;
 pub mod reviewer;
 pub mod snapshot;
 pub mod verdict;
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod samples;
