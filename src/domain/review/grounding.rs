@@ -204,8 +204,7 @@ fn line_number(index: usize) -> u32 {
     u32::try_from(index + 1).unwrap_or(u32::MAX)
 }
 
-/// The quote's lines, without blank lines that were copied along at its ends
-/// when that leaves something.
+/// The quote's lines; one final LF that was copied along opens no line.
 fn quote_lines(quote: &str) -> Vec<&str> {
     quote.strip_suffix('\n').unwrap_or(quote).split('\n').collect()
 }
@@ -227,16 +226,14 @@ fn find(lines: &[&[u8]], quoted: &[&str]) -> Vec<usize> {
 
 /// How often the same code, blanks aside, begins before `start`.
 fn earlier(lines: &[&[u8]], start: usize, verbatim: &str) -> u32 {
-    let wanted: Vec<String> = verbatim
-        .split('\n')
-        .map(super::fingerprint::normalise_line)
-        .collect();
+    // Compared word by word: files are long, and nothing is copied this way.
+    let same = |line: &[u8], wanted: &str| {
+        String::from_utf8_lossy(line)
+            .split_whitespace()
+            .eq(wanted.split_whitespace())
+    };
     let count = (0..start)
-        .filter(|at| {
-            lines[*at..].iter().zip(&wanted).all(|(line, wanted)| {
-                super::fingerprint::normalise_line(&String::from_utf8_lossy(line)) == *wanted
-            })
-        })
+        .filter(|at| verbatim.split('\n').zip(&lines[*at..]).all(|(wanted, line)| same(line, wanted)))
         .count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }
