@@ -1,10 +1,7 @@
 use proptest::prelude::*;
 
 use super::{super::samples::anchor, *};
-use crate::domain::{
-    diff::parse,
-    review::publication::ReviewEvent,
-};
+use crate::domain::{diff::parse, review::publication::ReviewEvent};
 
 const TWO_HUNKS: &str = "diff --git a/f.rs b/f.rs\nindex 58b8997..8ac9880 100644\n--- a/f.rs\n+++ b/f.rs\n\
 @@ -2,7 +2,7 @@ l1\n l2\n l3\n l4\n-l5\n+L5\n l6\n l7\n l8\n\
@@ -23,7 +20,12 @@ fn right(diff: &str, start: u32, end: u32) -> Result<CommentPosition, NotComment
 }
 
 fn lines(position: &CommentPosition) -> (Side, Option<u32>, u32, bool) {
-    (position.side, position.start_line, position.line, position.clamped)
+    (
+        position.side,
+        position.start_line,
+        position.line,
+        position.clamped,
+    )
 }
 
 #[test]
@@ -55,7 +57,10 @@ fn a03_one_line_has_no_start_line() {
         assert_eq!(lines(&position), (Side::Right, None, line, false));
     }
     // Also when only one line is left of a range.
-    assert_eq!(lines(&right(TWO_HUNKS, 8, 20).unwrap()), (Side::Right, None, 8, true));
+    assert_eq!(
+        lines(&right(TWO_HUNKS, 8, 20).unwrap()),
+        (Side::Right, None, 8, true)
+    );
 }
 
 #[test]
@@ -69,7 +74,10 @@ fn a06_a_deleted_line_takes_a_comment_but_no_suggestion() {
 
 #[test]
 fn a24_a_context_line_is_commented_on_the_head_with_its_head_number() {
-    assert_eq!(lines(&right(TWO_HUNKS, 4, 4).unwrap()), (Side::Right, None, 4, false));
+    assert_eq!(
+        lines(&right(TWO_HUNKS, 4, 4).unwrap()),
+        (Side::Right, None, 4, false)
+    );
     // Line 3 of the base is line 2 of the head.
     let context = position(DELETED, &anchor("q.sql", Side::Left, 3, 3)).unwrap();
     assert_eq!(lines(&context), (Side::Right, None, 2, false));
@@ -94,8 +102,15 @@ index 1111111..2222222 100644\n--- a/old.rs\n+++ b/new.rs\n@@ -1,2 +1,2 @@\n-a\n
         let position = position(diff, &anchor(path, side, 1, 1)).unwrap();
         assert_eq!((position.path.as_str(), position.side), ("new.rs", side));
     }
-    for (path, side) in [("old.rs", Side::Right), ("new.rs", Side::Left), ("none.rs", Side::Right)] {
-        assert_eq!(position(diff, &anchor(path, side, 1, 1)), Err(NotCommentable::FileNotInDiff));
+    for (path, side) in [
+        ("old.rs", Side::Right),
+        ("new.rs", Side::Left),
+        ("none.rs", Side::Right),
+    ] {
+        assert_eq!(
+            position(diff, &anchor(path, side, 1, 1)),
+            Err(NotCommentable::FileNotInDiff)
+        );
     }
 }
 
@@ -103,24 +118,45 @@ index 1111111..2222222 100644\n--- a/old.rs\n+++ b/new.rs\n@@ -1,2 +1,2 @@\n-a\n
 fn a_copys_source_and_an_added_files_base_are_not_in_the_diff() {
     let copy = "diff --git a/src.rs b/copy.rs\nsimilarity index 60%\ncopy from src.rs\ncopy to copy.rs\n\
 index 1111111..2222222 100644\n--- a/src.rs\n+++ b/copy.rs\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n";
-    assert_eq!(position(copy, &anchor("src.rs", Side::Left, 1, 1)), Err(NotCommentable::FileNotInDiff));
+    assert_eq!(
+        position(copy, &anchor("src.rs", Side::Left, 1, 1)),
+        Err(NotCommentable::FileNotInDiff)
+    );
     let added = "diff --git a/n b/n\nnew file mode 100644\nindex 0000000..2222222\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n";
-    assert_eq!(position(added, &anchor("n", Side::Left, 1, 1)), Err(NotCommentable::FileNotInDiff));
-    assert_eq!(lines(&position(added, &anchor("n", Side::Right, 1, 1)).unwrap()), (Side::Right, None, 1, false));
+    assert_eq!(
+        position(added, &anchor("n", Side::Left, 1, 1)),
+        Err(NotCommentable::FileNotInDiff)
+    );
+    assert_eq!(
+        lines(&position(added, &anchor("n", Side::Right, 1, 1)).unwrap()),
+        (Side::Right, None, 1, false)
+    );
     let removed = "diff --git a/n b/n\ndeleted file mode 100644\nindex 2222222..0000000\n--- a/n\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
-    assert_eq!(position(removed, &anchor("n", Side::Right, 1, 1)), Err(NotCommentable::FileNotInDiff));
-    assert_eq!(lines(&position(removed, &anchor("n", Side::Left, 1, 1)).unwrap()), (Side::Left, None, 1, false));
+    assert_eq!(
+        position(removed, &anchor("n", Side::Right, 1, 1)),
+        Err(NotCommentable::FileNotInDiff)
+    );
+    assert_eq!(
+        lines(&position(removed, &anchor("n", Side::Left, 1, 1)).unwrap()),
+        (Side::Left, None, 1, false)
+    );
 }
 
 #[test]
 fn a_file_without_text_and_a_bad_range_have_no_place() {
     let binary = "diff --git a/p.png b/p.png\nindex 1111111..2222222 100644\nBinary files a/p.png and b/p.png differ\n";
-    assert_eq!(position(binary, &anchor("p.png", Side::Right, 1, 1)), Err(NotCommentable::NoText));
+    assert_eq!(
+        position(binary, &anchor("p.png", Side::Right, 1, 1)),
+        Err(NotCommentable::NoText)
+    );
     for (start, end) in [(0, 0), (0, 5), (5, 4), (u32::MAX, 1)] {
         assert_eq!(right(TWO_HUNKS, start, end), Err(NotCommentable::BadRange));
     }
     assert!(right(TWO_HUNKS, 1, u32::MAX).is_ok(), "no overflow");
-    assert_eq!(right(TWO_HUNKS, u32::MAX, u32::MAX), Err(NotCommentable::LinesNotInDiff));
+    assert_eq!(
+        right(TWO_HUNKS, u32::MAX, u32::MAX),
+        Err(NotCommentable::LinesNotInDiff)
+    );
 }
 
 fn review(comments: Vec<ReviewComment>) -> ReviewView {
@@ -184,7 +220,10 @@ fn a08_an_outdated_comment_is_never_mapped_onto_the_head() {
         line: Some(3),
         ..outdated
     };
-    assert_eq!(current.place(), CommentPlace::Current(anchor("f.rs", Side::Right, 3, 3)));
+    assert_eq!(
+        current.place(),
+        CommentPlace::Current(anchor("f.rs", Side::Right, 3, 3))
+    );
     let nonsense = CommentFields {
         start_line: Some(9),
         ..current

@@ -57,7 +57,11 @@ fn findings_decide_between_pass_warn_and_fail() {
         found.priority = priority;
         found.status = status;
         found.confidence = Confidence::new(confidence).unwrap();
-        assert_eq!(one(&[found.clone()], &complete, &Coverage::default()).state, expected, "{found:?}");
+        assert_eq!(
+            one(&[found.clone()], &complete, &Coverage::default()).state,
+            expected,
+            "{found:?}"
+        );
         // The worst wins.
         let failed = [contribution("demo", Axis::Correctness, Failed)];
         let worst = expected.max(AxisState::Unavailable);
@@ -80,7 +84,11 @@ fn a_list_of_files_that_is_not_whole_makes_every_contributing_axis_partial() {
     assert_eq!(axes.len(), 3);
     for axis in axes {
         assert_eq!(axis.state, AxisState::Partial);
-        assert!(axis.note.unwrap().starts_with("The list of changed files is not complete: the forge lists 3,000 files at most."));
+        assert!(
+            axis.note.unwrap().starts_with(
+                "The list of changed files is not complete: the forge lists 3,000 files at most."
+            )
+        );
     }
 }
 
@@ -108,8 +116,13 @@ fn the_notes_say_what_was_and_was_not_seen() {
         "`agent:reader` took too long: line break. `conflicts` could not see everything: \
          2 files could not be read: a.bin, b.bin."
     );
-    let many: Vec<_> = (0..9).map(|n| contribution(&format!("r{n}"), Axis::Correctness, Failed)).collect();
-    assert_eq!(note(&many), "`r0` failed. `r1` failed. `r2` failed. 6 more did not finish.");
+    let many: Vec<_> = (0..9)
+        .map(|n| contribution(&format!("r{n}"), Axis::Correctness, Failed))
+        .collect();
+    assert_eq!(
+        note(&many),
+        "`r0` failed. `r1` failed. `r2` failed. 6 more did not finish."
+    );
 }
 
 #[test]

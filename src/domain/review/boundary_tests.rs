@@ -16,7 +16,10 @@ fn every_bad_argument_says_how_to_mend_it() {
         (with(|d| d.title = "a\u{2028}b".into()), "keep the first"),
         (with(|d| d.title = "x".repeat(201)), "201 characters, at most 200"),
         (with(|d| d.body = "x".repeat(20_001)), "at most 20000"),
-        (with(|d| d.suggestion = Some("x".repeat(20_001))), "describe the change in the body"),
+        (
+            with(|d| d.suggestion = Some("x".repeat(20_001))),
+            "describe the change in the body",
+        ),
         (
             with(|d| {
                 d.anchor = None;
@@ -34,11 +37,20 @@ fn every_bad_argument_says_how_to_mend_it() {
         ),
         (with(|d| d.anchor = None), "add the anchor"),
         (with(|d| d.anchor.as_mut().unwrap().path.clear()), "name a file"),
-        (with(|d| d.anchor.as_mut().unwrap().path = "/etc/passwd".into()), "relative"),
-        (with(|d| d.anchor.as_mut().unwrap().path = "a/../b".into()), "relative"),
+        (
+            with(|d| d.anchor.as_mut().unwrap().path = "/etc/passwd".into()),
+            "relative",
+        ),
+        (
+            with(|d| d.anchor.as_mut().unwrap().path = "a/../b".into()),
+            "relative",
+        ),
         (with(|d| d.anchor.as_mut().unwrap().start_line = 0), "start at 1"),
         (with(|d| d.anchor.as_mut().unwrap().end_line = 0), "start at 1"),
-        (with(|d| d.anchor.as_mut().unwrap().end_line = 1), "after end_line 1"),
+        (
+            with(|d| d.anchor.as_mut().unwrap().end_line = 1),
+            "after end_line 1",
+        ),
         (with(|d| d.anchor.as_mut().unwrap().end_line = 502), "501 lines"),
         (with(|d| d.quote = None), "copy the anchored lines"),
         (with(|d| d.quote = Some(" \n ".into())), "empty or blank"),

@@ -1,7 +1,4 @@
-use super::{
-    super::samples::*,
-    *,
-};
+use super::{super::samples::*, *};
 use crate::domain::review::finding::{Confidence, Side};
 
 fn status(votes: Vec<Vote>, policy: &Policy) -> Status {
@@ -26,9 +23,18 @@ fn one_confirmation_is_enough_and_a_refutation_alone_disputes() {
         (vec![vote(Principal::verifier(), true)], Status::ConsensusReady),
         (vec![vote(analyzer("other"), true)], Status::ConsensusReady),
         (vec![vote(human("1"), false)], Status::Disputed),
-        (vec![vote(human("1"), false), vote(agent("2"), true)], Status::ConsensusReady),
-        (vec![vote(human("1"), true), vote(human("1"), false)], Status::Disputed),
-        (vec![vote(human("1"), false), vote(human("1"), true)], Status::ConsensusReady),
+        (
+            vec![vote(human("1"), false), vote(agent("2"), true)],
+            Status::ConsensusReady,
+        ),
+        (
+            vec![vote(human("1"), true), vote(human("1"), false)],
+            Status::Disputed,
+        ),
+        (
+            vec![vote(human("1"), false), vote(human("1"), true)],
+            Status::ConsensusReady,
+        ),
         // Not peers.
         (vec![vote(analyzer("demo"), true)], Status::Open),
         (vec![vote(human("author"), true)], Status::Open),
@@ -46,9 +52,17 @@ fn the_quorum_is_per_priority() {
     assert_eq!(status(two[..1].to_vec(), &policy), Status::Open);
     assert_eq!(status(two.clone(), &policy), Status::ConsensusReady);
     let mixed = vec![vote(human("1"), true), vote(human("2"), false)];
-    assert_eq!(status(mixed, &policy), Status::Disputed, "refuted, and not confirmed");
+    assert_eq!(
+        status(mixed, &policy),
+        Status::Disputed,
+        "refuted, and not confirmed"
+    );
     policy.quorum.insert(Priority::P1, 0);
-    assert_eq!(status(vec![], &policy), Status::Open, "nothing is confirmed by nobody");
+    assert_eq!(
+        status(vec![], &policy),
+        Status::Open,
+        "nothing is confirmed by nobody"
+    );
 }
 
 #[test]
@@ -59,11 +73,23 @@ fn with_distinct_models_one_model_has_one_voice() {
     };
     policy.quorum.insert(Priority::P1, 2);
     for (votes, expected) in [
-        (vec![by_model("a", Some("m")), by_model("b", Some("m"))], Status::Open),
-        (vec![by_model("a", Some("m")), by_model("b", Some("n"))], Status::ConsensusReady),
+        (
+            vec![by_model("a", Some("m")), by_model("b", Some("m"))],
+            Status::Open,
+        ),
+        (
+            vec![by_model("a", Some("m")), by_model("b", Some("n"))],
+            Status::ConsensusReady,
+        ),
         (vec![by_model("a", None), by_model("b", None)], Status::Open),
-        (vec![by_model("a", Some("m")), vote(human("1"), true)], Status::ConsensusReady),
-        (vec![vote(human("2"), true), vote(human("1"), true)], Status::ConsensusReady),
+        (
+            vec![by_model("a", Some("m")), vote(human("1"), true)],
+            Status::ConsensusReady,
+        ),
+        (
+            vec![vote(human("2"), true), vote(human("1"), true)],
+            Status::ConsensusReady,
+        ),
     ] {
         assert_eq!(status(votes.clone(), &policy), expected, "{votes:?}");
     }
@@ -75,8 +101,14 @@ fn a_vote_is_refused_with_the_reason() {
     let mut finding = finding("f1");
     let check = |finding: &Finding, vote: &Vote| check_vote(finding, vote, Some(&author));
     assert_eq!(check(&finding, &vote(human("1"), true)), Ok(()));
-    assert_eq!(check(&finding, &vote(analyzer("demo"), true)), Err(VoteError::OwnFinding));
-    assert_eq!(check(&finding, &vote(author.clone(), false)), Err(VoteError::PullAuthor));
+    assert_eq!(
+        check(&finding, &vote(analyzer("demo"), true)),
+        Err(VoteError::OwnFinding)
+    );
+    assert_eq!(
+        check(&finding, &vote(author.clone(), false)),
+        Err(VoteError::PullAuthor)
+    );
     let system = Principal::new(PrincipalKind::System, "jury");
     assert_eq!(check(&finding, &vote(system, true)), Err(VoteError::System));
     let mut silent = vote(human("1"), true);
@@ -100,8 +132,18 @@ fn who_may_clear_what() {
     for (by, how, owner, expected) in [
         (agent("a"), Dismiss, false, dismissed),
         (agent("b"), Dismiss, true, Err(ClearanceError::NotYours)),
-        (Principal::verifier(), Dismiss, true, Err(ClearanceError::NotYours)),
-        (Principal::new(PrincipalKind::System, "jury"), Dismiss, true, Err(ClearanceError::NotYours)),
+        (
+            Principal::verifier(),
+            Dismiss,
+            true,
+            Err(ClearanceError::NotYours),
+        ),
+        (
+            Principal::new(PrincipalKind::System, "jury"),
+            Dismiss,
+            true,
+            Err(ClearanceError::NotYours),
+        ),
         (human("1"), Dismiss, true, dismissed),
         (human("1"), Dismiss, false, Err(ClearanceError::NotOwner)),
         (author.clone(), Dismiss, true, Err(ClearanceError::PullAuthor)),
@@ -114,7 +156,11 @@ fn who_may_clear_what() {
         (human("1"), Resolve, false, Ok(Cleared::Claimed)),
         (agent("b"), Resolve, false, Ok(Cleared::Claimed)),
     ] {
-        assert_eq!(clear(&finding, &by, how, owner, Some(&author)), expected, "{by} {how:?} {owner}");
+        assert_eq!(
+            clear(&finding, &by, how, owner, Some(&author)),
+            expected,
+            "{by} {how:?} {owner}"
+        );
     }
     finding.status = Status::Resolved;
     assert_eq!(
@@ -134,11 +180,26 @@ fn a_rules_finding_is_verified_from_the_blob_alone() {
     };
     let word = |reading: Reading| verifier_vote(&finding("f1"), &reading).map(|vote| vote.confirms);
     assert_eq!(word(all), Some(true));
-    assert_eq!(word(Reading { rule_holds: Some(false), ..all }), Some(false));
+    assert_eq!(
+        word(Reading {
+            rule_holds: Some(false),
+            ..all
+        }),
+        Some(false)
+    );
     for blind in [
-        Reading { place_exists: false, ..all },
-        Reading { quote_stands: false, ..all },
-        Reading { rule_holds: None, ..all },
+        Reading {
+            place_exists: false,
+            ..all
+        },
+        Reading {
+            quote_stands: false,
+            ..all
+        },
+        Reading {
+            rule_holds: None,
+            ..all
+        },
         Reading::default(),
     ] {
         assert_eq!(word(blind), None, "{blind:?}");
@@ -160,15 +221,34 @@ fn a_tools_result_needs_its_place_a_changed_line_and_a_run_of_this_head() {
     };
     assert!(verifier_vote(&result, &all).unwrap().confirms);
     for blind in [
-        Reading { place_exists: false, ..all },
-        Reading { on_changed_line: false, ..all },
-        Reading { run_of_this_head: false, ..all },
+        Reading {
+            place_exists: false,
+            ..all
+        },
+        Reading {
+            on_changed_line: false,
+            ..all
+        },
+        Reading {
+            run_of_this_head: false,
+            ..all
+        },
     ] {
         assert_eq!(verifier_vote(&result, &blind), None);
     }
     for provenance in [Provenance::Model, Provenance::Human] {
         result.provenance = provenance;
-        assert_eq!(verifier_vote(&result, &Reading { rule_holds: Some(true), quote_stands: true, ..all }), None);
+        assert_eq!(
+            verifier_vote(
+                &result,
+                &Reading {
+                    rule_holds: Some(true),
+                    quote_stands: true,
+                    ..all
+                }
+            ),
+            None
+        );
     }
     assert_eq!(tool_priority(Priority::P0, None), Priority::P1);
     assert_eq!(tool_priority(Priority::P2, None), Priority::P2);
@@ -198,7 +278,10 @@ fn contradictions_on_one_place_are_shown_and_change_no_status() {
         make("f6", Priority::P2, Kind::Bug, 9, 10),
     ];
     let (shown, count) = disagreements(&findings, 10);
-    let told: Vec<_> = shown.iter().map(|d| (d.first.as_str(), d.second.as_str(), d.how)).collect();
+    let told: Vec<_> = shown
+        .iter()
+        .map(|d| (d.first.as_str(), d.second.as_str(), d.how))
+        .collect();
     assert_eq!(
         told,
         [

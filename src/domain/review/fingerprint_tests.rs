@@ -32,9 +32,22 @@ fn l08_moved_and_re_indented_code_keeps_its_fingerprint() {
 #[test]
 fn equal_places_in_one_file_are_told_apart_in_line_order() {
     let blob = "x\ny\n x\ny\nx\n";
-    let all: Vec<String> = [(1, "x"), (3, " x"), (5, "x")].map(|(line, quote)| print_of(at(quote, line), blob)).into();
-    assert_eq!(all.iter().map(|p| p.rsplit_once('-').unwrap().1).collect::<Vec<_>>(), ["0", "1", "2"]);
-    assert_eq!(all.iter().map(|p| p.rsplit_once('-').unwrap().0).collect::<std::collections::BTreeSet<_>>().len(), 1);
+    let all: Vec<String> = [(1, "x"), (3, " x"), (5, "x")]
+        .map(|(line, quote)| print_of(at(quote, line), blob))
+        .into();
+    assert_eq!(
+        all.iter()
+            .map(|p| p.rsplit_once('-').unwrap().1)
+            .collect::<Vec<_>>(),
+        ["0", "1", "2"]
+    );
+    assert_eq!(
+        all.iter()
+            .map(|p| p.rsplit_once('-').unwrap().0)
+            .collect::<std::collections::BTreeSet<_>>()
+            .len(),
+        1
+    );
 }
 
 #[test]
@@ -68,7 +81,11 @@ fn a_rules_fingerprint_is_not_its_axis() {
     a.provenance = Provenance::Rule("r".into());
     let mut b = a.clone();
     b.axis = Axis::Security;
-    assert_eq!(print_of(a, "x\n"), print_of(b, "x\n"), "the rule speaks for itself");
+    assert_eq!(
+        print_of(a, "x\n"),
+        print_of(b, "x\n"),
+        "the rule speaks for itself"
+    );
 }
 
 #[test]
@@ -99,10 +116,7 @@ fn remarks_on_the_whole_repository_are_told_apart_by_their_titles() {
 #[test]
 fn the_encoding_is_pinned() {
     // A change here forgets every stored finding: it needs a new version prefix.
-    assert_eq!(
-        print_of(at("x", 1), "x\n"),
-        PINNED
-    );
+    assert_eq!(print_of(at("x", 1), "x\n"), PINNED);
 }
 
 const PINNED: &str = "f1-5de02dbdb7fdc01a4da1edcedf23ed2f20c1d0b1be82d9d185a04f970f0cad74-0";

@@ -233,7 +233,12 @@ fn earlier(lines: &[&[u8]], start: usize, verbatim: &str) -> u32 {
             .eq(wanted.split_whitespace())
     };
     let count = (0..start)
-        .filter(|at| verbatim.split('\n').zip(&lines[*at..]).all(|(wanted, line)| same(line, wanted)))
+        .filter(|at| {
+            verbatim
+                .split('\n')
+                .zip(&lines[*at..])
+                .all(|(wanted, line)| same(line, wanted))
+        })
         .count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -18,11 +18,17 @@ fn lines_of(placed: &Placed) -> (u32, u32, bool) {
 
 #[test]
 fn a_quote_that_stands_where_it_says_is_placed_there() {
-    assert_eq!(lines_of(&ground(at("    let x = 1;", 2, 2), Some(BLOB)).unwrap()), (2, 2, false));
+    assert_eq!(
+        lines_of(&ground(at("    let x = 1;", 2, 2), Some(BLOB)).unwrap()),
+        (2, 2, false)
+    );
     let two = ground(at("    let x = 1;\n}", 2, 3), Some(BLOB)).unwrap();
     assert_eq!(lines_of(&two), (2, 3, false));
     // `}` stands twice, but the line that is named is one of them.
-    assert_eq!(lines_of(&ground(at("}", 6, 6), Some(BLOB)).unwrap()), (6, 6, false));
+    assert_eq!(
+        lines_of(&ground(at("}", 6, 6), Some(BLOB)).unwrap()),
+        (6, 6, false)
+    );
 }
 
 #[test]
@@ -32,15 +38,24 @@ fn a_wrong_line_is_mended_when_the_quote_stands_once() {
         assert_eq!(lines_of(&placed), (5, 5, (start, end) != (5, 5)), "{start}-{end}");
     }
     // The range follows the quote.
-    assert_eq!(lines_of(&ground(at("fn b() {\n    let y = 2;", 4, 4), Some(BLOB)).unwrap()), (4, 5, true));
+    assert_eq!(
+        lines_of(&ground(at("fn b() {\n    let y = 2;", 4, 4), Some(BLOB)).unwrap()),
+        (4, 5, true)
+    );
 }
 
 #[test]
 fn a_quote_that_cannot_be_placed_is_refused_with_what_to_do() {
     let error = |draft, blob| ground(draft, blob).unwrap_err().to_string();
-    assert!(error(at("let z = 3;", 2, 2), Some(BLOB)).contains("does not occur in src/a.rs on side RIGHT (6 lines)"));
+    assert!(
+        error(at("let z = 3;", 2, 2), Some(BLOB))
+            .contains("does not occur in src/a.rs on side RIGHT (6 lines)")
+    );
     let twice = error(at("}", 1, 1), Some(BLOB));
-    assert!(twice.contains("occurs 2 times") && twice.contains("lines 3, 6"), "{twice}");
+    assert!(
+        twice.contains("occurs 2 times") && twice.contains("lines 3, 6"),
+        "{twice}"
+    );
     assert!(error(at("x", 1, 1), None).contains("is not in the change"));
     assert!(error(at("x", 1, 1), Some(b"")).contains("0 lines"));
     assert!(error(at("", 1, 1), Some(BLOB)).contains("empty or blank"));
@@ -58,7 +73,10 @@ fn a_quote_that_cannot_be_placed_is_refused_with_what_to_do() {
 fn d27_lines_end_at_lf_only() {
     let blob = "one\u{0c}still one\u{2028}still\u{85}one\rstill\ntwo\n".as_bytes();
     assert_eq!(blob_lines(blob).len(), 2);
-    assert_eq!(lines_of(&ground(at("two", 2, 2), Some(blob)).unwrap()), (2, 2, false));
+    assert_eq!(
+        lines_of(&ground(at("two", 2, 2), Some(blob)).unwrap()),
+        (2, 2, false)
+    );
     assert_eq!(blob_lines(b"a\n\n"), [b"a".as_slice(), b""]);
     assert_eq!(blob_lines(b"a"), [b"a".as_slice()]);
     assert!(blob_lines(b"").is_empty());
@@ -93,7 +111,11 @@ fn d30_a_suggestion_has_the_line_ends_of_the_file_exactly_once() {
         let mut draft = at("B", 2, 2);
         draft.suggestion = Some(suggestion.into());
         let placed = ground(draft, Some(blob)).unwrap();
-        assert_eq!(placed.draft.suggestion.as_deref(), Some(expected), "{suggestion:?}");
+        assert_eq!(
+            placed.draft.suggestion.as_deref(),
+            Some(expected),
+            "{suggestion:?}"
+        );
     }
 }
 

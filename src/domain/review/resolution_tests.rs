@@ -41,7 +41,11 @@ fn gone(finding: &Finding, world: &World) -> bool {
 #[test]
 fn a_rules_finding_goes_when_its_rule_ran_completely_and_did_not_find_it() {
     for state in ContributionState::ALL {
-        assert_eq!(gone(&finding("f1"), &world(*state)), *state == ContributionState::Complete, "{state}");
+        assert_eq!(
+            gone(&finding("f1"), &world(*state)),
+            *state == ContributionState::Complete,
+            "{state}"
+        );
     }
     let mut found_again = world(ContributionState::Complete);
     found_again.fingerprints.insert(finding("f1").fingerprint);
@@ -70,7 +74,11 @@ fn a_models_or_persons_finding_needs_its_quote_gone_and_a_peer() {
             (Some(true), vec![Principal::verifier()], true),
             (Some(true), vec![agent("a")], false),
             (Some(true), vec![human("author")], false),
-            (Some(true), vec![Principal::new(PrincipalKind::System, "jury")], false),
+            (
+                Some(true),
+                vec![Principal::new(PrincipalKind::System, "jury")],
+                false,
+            ),
             (Some(true), vec![human("author"), agent("b")], true),
         ] {
             let mut world = world(ContributionState::Complete);

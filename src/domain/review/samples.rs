@@ -154,14 +154,15 @@ fn principal() -> impl Strategy<Value = Principal> {
 }
 
 fn votes() -> impl Strategy<Value = Vec<Vote>> {
-    let vote = (principal(), any::<bool>(), proptest::option::of(0..2_u8)).prop_map(|(voter, confirms, model)| {
-        Vote {
-            voter,
-            model: model.map(|m| m.to_string()),
-            confirms,
-            evidence: "read it".into(),
-        }
-    });
+    let vote =
+        (principal(), any::<bool>(), proptest::option::of(0..2_u8)).prop_map(|(voter, confirms, model)| {
+            Vote {
+                voter,
+                model: model.map(|m| m.to_string()),
+                confirms,
+                evidence: "read it".into(),
+            }
+        });
     proptest::collection::vec(vote, 0..5)
 }
 

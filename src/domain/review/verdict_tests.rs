@@ -33,7 +33,11 @@ fn each_finding_weighs_by_the_first_rule_it_meets() {
         (P0, Dismissed, 1.0, false, Ship),
         (P1, Waived, 1.0, false, Ship),
     ] {
-        assert_eq!(weigh(priority, status, confidence, advisory), expected, "{priority} {status} {confidence} {advisory}");
+        assert_eq!(
+            weigh(priority, status, confidence, advisory),
+            expected,
+            "{priority} {status} {confidence} {advisory}"
+        );
     }
 }
 
@@ -59,12 +63,19 @@ fn axes_fold_only_upward_and_only_when_gated() {
         (Unavailable, false, Ship),
         (Fail, false, Ship),
     ] {
-        assert_eq!(judge(&[], &[axis(state, gated)]).verdict, expected, "{state} {gated}");
+        assert_eq!(
+            judge(&[], &[axis(state, gated)]).verdict,
+            expected,
+            "{state} {gated}"
+        );
     }
     let mut p0 = finding("f1");
     p0.priority = Priority::P0;
     p0.status = Status::ConsensusReady;
-    assert_eq!(judge(&[p0], &[axis(AxisState::Pass, true)]).verdict, Verdict::Block);
+    assert_eq!(
+        judge(&[p0], &[axis(AxisState::Pass, true)]).verdict,
+        Verdict::Block
+    );
 }
 
 fn p1(id: &str, confidence: f64) -> Finding {
@@ -83,10 +94,18 @@ fn confidence_is_the_mean_less_the_deviation_of_those_that_decided() {
         (vec![1.0, 0.0], 0.5),
         (vec![1.0, 1.0], 1.0),
     ] {
-        let findings: Vec<_> = confidences.iter().enumerate().map(|(n, c)| p1(&format!("f{n}"), *c)).collect();
+        let findings: Vec<_> = confidences
+            .iter()
+            .enumerate()
+            .map(|(n, c)| p1(&format!("f{n}"), *c))
+            .collect();
         let judged = judge(&findings, &[]);
         assert_eq!(judged.verdict, Verdict::Hold);
-        assert!((judged.confidence - expected).abs() < 1e-12, "{confidences:?}: {}", judged.confidence);
+        assert!(
+            (judged.confidence - expected).abs() < 1e-12,
+            "{confidences:?}: {}",
+            judged.confidence
+        );
     }
     // A P2 beside it does not count.
     let mut low = p1("f9", 0.1);
@@ -104,7 +123,10 @@ fn the_reasons_are_those_that_decided() {
     let mut p0 = finding("f1");
     p0.priority = Priority::P0;
     p0.status = Status::ConsensusReady;
-    let judged = judge(&[p1("f2", 0.9), p0], &[axis(AxisState::Partial, true), axis(AxisState::Fail, true)]);
+    let judged = judge(
+        &[p1("f2", 0.9), p0],
+        &[axis(AxisState::Partial, true), axis(AxisState::Fail, true)],
+    );
     assert_eq!(
         judged.reasons,
         [

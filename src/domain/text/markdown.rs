@@ -34,18 +34,25 @@ pub fn markdown(body: &str) -> String {
     writer.out
 }
 
+/// An open quote or list item.
+struct Container {
+    /// What its lines start with.
+    prefix: String,
+    /// What its first line starts with instead, until that line is written.
+    bullet: Option<String>,
+}
+
 #[derive(Default)]
 struct Writer {
     out: String,
-    /// What each line starts with, one for every open quote or list item.
-    prefixes: Vec<String>,
-    /// The bullet of an item whose first line is not written yet; it replaces
-    /// the last prefix there.
-    bullet: Option<String>,
+    containers: Vec<Container>,
     /// The number of the next item of every open list; `None` = bullets.
     lists: Vec<Option<u64>>,
     /// How many quotes and items were flattened.
     flattened: usize,
+    /// Text that is not escaped yet: the parser splits it where it likes, and a
+    /// sign must be seen together with what follows it.
+    text: String,
     /// The paragraph being collected.
     paragraph: String,
     /// The code block being collected: info string and text.
@@ -54,7 +61,7 @@ struct Writer {
     links: Vec<(String, usize)>,
     /// Depth of open images, whose alternative text is left out.
     images: usize,
-    /// Whether the previous block was a line of a tight list.
+    /// Whether the next item follows the previous one without a blank line.
     tight: bool,
 }
 
@@ -63,12 +70,16 @@ impl Writer {
         if self.images > 0 && !matches!(event, Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image)) {
             return;
         }
+        if !matches!(event, Event::Text(_)) {
+            let text = std::mem::take(&mut self.text);
+            self.paragraph.push_str(&escape(&text));
+        }
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => match &mut self.code {
                 Some((_, code)) => code.push_str(&text),
-                None => self.paragraph.push_str(&escape(&text)),
+                None => self.text.push_str(&text),
             },
             Event::Code(code) => self.paragraph.push_str(&code_span(&code)),
             Event::Html(html) | Event::InlineHtml(html) => self.paragraph.push_str(&escape(&html)),
@@ -100,8 +111,8 @@ impl Writer {
             }
             Tag::List(first) => {
                 self.flush();
+                self.tight = !self.lists.is_empty();
                 self.lists.push(first);
-                self.tight = false;
             }
             Tag::Item => {
                 self.flush();
@@ -117,7 +128,13 @@ impl Writer {
             }
             Tag::Emphasis => self.paragraph.push('*'),
             Tag::Strong => self.paragraph.push_str("**"),
-            Tag::Link { dest_url, .. } => self.links.push((dest_url.into_string(), self.paragraph.len())),
+            Tag::Link { dest_url, .. } => {
+                // A sign right before it must not join with the link's text.
+                if !self.paragraph.is_empty() && !self.paragraph.ends_with([' ', '\n', '(']) {
+                    self.paragraph.push_str("&#8203;");
+                }
+                self.links.push((dest_url.into_string(), self.paragraph.len()));
+            }
             Tag::Image { .. } => {
                 if self.images == 0 {
                     self.paragraph.push_str("(image)");
@@ -177,27 +194,20 @@ impl Writer {
     }
 
     fn open(&mut self, prefix: String, bullet: Option<String>) {
-        if self.prefixes.len() >= MAX_DEPTH {
+        if self.containers.len() >= MAX_DEPTH {
             self.flattened += 1;
-            return;
+        } else {
+            self.containers.push(Container { prefix, bullet });
         }
-        // An item that starts with another container keeps its bullet for the first line.
-        if let Some(outer) = self.bullet.take() {
-            self.start_line_with(&outer);
-            self.out.push('\n');
-        }
-        self.prefixes.push(prefix);
-        self.bullet = bullet;
     }
 
     fn close(&mut self) {
         self.flush();
         if self.flattened > 0 {
             self.flattened -= 1;
-            return;
+        } else {
+            self.containers.pop();
         }
-        self.bullet = None;
-        self.prefixes.pop();
     }
 
     /// Writes the collected paragraph, if there is one.
@@ -214,42 +224,35 @@ impl Writer {
     }
 
     fn block(&mut self, text: &str) {
-        if !self.out.is_empty() && !self.out.ends_with("\n\n") && !(self.tight && self.bullet.is_some()) {
+        let next_item = self.containers.iter().any(|c| c.bullet.is_some());
+        if !(self.out.is_empty() || self.tight && next_item) {
             self.blank_line();
         }
         for line in text.split('\n') {
-            match self.bullet.take() {
-                Some(bullet) => self.start_line_with(&bullet),
-                None => self.start_line(),
+            if !self.out.is_empty() && !self.out.ends_with('\n') {
+                self.out.push('\n');
+            }
+            for container in &mut self.containers {
+                match container.bullet.take() {
+                    Some(bullet) => self.out.push_str(&bullet),
+                    None => self.out.push_str(&container.prefix),
+                }
             }
             self.out.push_str(line);
         }
         self.tight = false;
     }
 
-    fn start_line(&mut self) {
-        if !self.out.is_empty() && !self.out.ends_with('\n') {
-            self.out.push('\n');
-        }
-        self.out.push_str(&self.prefixes.concat());
-    }
-
-    fn start_line_with(&mut self, bullet: &str) {
-        if !self.out.is_empty() && !self.out.ends_with('\n') {
-            self.out.push('\n');
-        }
-        let outer = self.prefixes.len().saturating_sub(1);
-        self.out.push_str(&self.prefixes[..outer].concat());
-        self.out.push_str(bullet);
-    }
-
-    /// A line that separates two blocks of the same container.
+    /// The line between two blocks, inside whatever is open on both sides of it.
     fn blank_line(&mut self) {
-        let prefix = self.prefixes.concat();
-        if !self.out.ends_with('\n') {
-            self.out.push('\n');
-        }
-        self.out.push_str(prefix.trim_end());
+        let open: String = self
+            .containers
+            .iter()
+            .take_while(|c| c.bullet.is_none())
+            .map(|c| c.prefix.as_str())
+            .collect();
+        self.out.push('\n');
+        self.out.push_str(open.trim_end());
         self.out.push('\n');
     }
 }
