@@ -52,7 +52,8 @@ CREATE TABLE space (
         AND head IS NOT NULL AND base_ref IS NOT NULL AND base IS NOT NULL))
 );
 CREATE UNIQUE INDEX space_of_pull ON space (workspace, repo, number);
-CREATE INDEX space_open_on_head ON space (workspace, repo, head) WHERE state = 'open';
+CREATE INDEX space_open ON space (workspace, repo, number) WHERE state = 'open';
+CREATE INDEX space_open_on_head ON space (workspace, repo, head, number) WHERE state = 'open';
 
 CREATE TABLE pass (
     id TEXT PRIMARY KEY,

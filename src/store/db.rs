@@ -7,11 +7,13 @@ use std::{
 };
 
 use sqlx::{
-    ConnectOptions as _, PgPool, SqlitePool,
+    ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool, SqlitePool,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
+
+use url::Url;
 
 use super::StoreError;
 
@@ -94,7 +96,7 @@ impl Db {
     }
 
     async fn open_postgres(address: &str) -> Result<Self, StoreError> {
-        let options: PgConnectOptions = address.parse().map_err(|_| {
+        let options = postgres_options(address).ok_or_else(|| {
             StoreError::User(
                 "the database's address cannot be understood; expected \
                  postgres://user:password@host:port/database"
@@ -106,18 +108,32 @@ impl Db {
             Some(socket) => socket.display().to_string(),
             None => format!("{}:{}", options.get_host(), options.get_port()),
         };
+        let cannot = |why: &dyn std::fmt::Display| {
+            StoreError::User(format!(
+                "the database: Postgres at {place} cannot be reached: {why}"
+            ))
+        };
+        // By hand first: the pool would try again in silence until its time is over.
+        let first = tokio::time::timeout(ACQUIRE, PgConnection::connect_with(&options))
+            .await
+            .map_err(|_| cannot(&"no answer"))?
+            .map_err(|error| match error {
+                sqlx::Error::Tls(why) => cannot(&why),
+                error => match StoreError::from(error) {
+                    StoreError::Transient(why) => cannot(&why),
+                    other => other,
+                },
+            })?;
+        first.close().await?;
+        // A replica that hangs with a transaction open must not stop the others for good.
+        const BOUNDS: &str = "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '60s'";
         let pool = PgPoolOptions::new()
             .max_connections(16)
             .acquire_timeout(ACQUIRE)
-            .connect_with(options)
-            .await
-            .map_err(|error| match StoreError::from(error) {
-                StoreError::Transient(why) => {
-                    StoreError::User(format!("Postgres at {place} cannot be reached: {why}"))
-                }
-                other => other,
-            })?;
-        Ok(Self::Pg(pool))
+            .after_connect(|connection, _| {
+                Box::pin(async move { connection.execute(BOUNDS).await.map(drop) })
+            });
+        Ok(Self::Pg(pool.connect_lazy_with(options)))
     }
 
     async fn open_sqlite(path: &Path) -> Result<Self, StoreError> {
@@ -161,20 +177,38 @@ impl Db {
     /// # Errors
     /// [`StoreError::User`] when the database was made by a newer Jury.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
+        let newest = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
+        self.migrate_to(newest).await?;
+        Ok(newest)
+    }
+
+    /// Brings the schema to an older version than the newest, for tests of migrations.
+    #[doc(hidden)]
+    pub async fn migrate_to(&self, version: i64) -> Result<(), StoreError> {
         let mut tries = 0;
         loop {
             let ran = match self {
-                Self::Lite { write, .. } => MIGRATIONS.run(write).await,
-                Self::Pg(pool) => MIGRATIONS.run(pool).await,
+                Self::Lite { write, .. } => {
+                    let mut own = write.acquire().await?;
+                    MIGRATIONS.run_direct(Some(version), &mut *own, false).await
+                }
+                Self::Pg(pool) => {
+                    // A connection of its own: the advisory lock goes with it, whatever happens.
+                    let mut own = pool.acquire().await?.detach();
+                    let ran = MIGRATIONS.run_direct(Some(version), &mut own, false).await;
+                    own.close().await?;
+                    ran
+                }
             };
             match ran.map_err(StoreError::from) {
-                Ok(()) => break,
-                Err(error @ StoreError::User(_)) => return Err(error),
-                Err(_) if matches!(self, Self::Lite { .. }) && tries < 5 => tries += 1,
-                Err(error) => return Err(error),
+                Err(StoreError::Transient(_) | StoreError::Internal(_))
+                    if matches!(self, Self::Lite { .. }) && tries < 5 =>
+                {
+                    tries += 1;
+                }
+                done => return done,
             }
         }
-        Ok(MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0))
     }
 
     /// A transaction that may write. On SQLite it is alone from here to its end, so
@@ -225,6 +259,43 @@ impl Tx {
         }
         Ok(())
     }
+}
+
+/// The options in a `postgres://` address. Parameters that the driver does not know
+/// (`connect_timeout`, `channel_binding`, a misspelt `password`) are left out here, since
+/// it would log them with their values.
+fn postgres_options(address: &str) -> Option<PgConnectOptions> {
+    const KNOWN: &[&str] = &[
+        "sslmode",
+        "ssl-mode",
+        "sslrootcert",
+        "ssl-root-cert",
+        "ssl-ca",
+        "sslcert",
+        "ssl-cert",
+        "sslkey",
+        "ssl-key",
+        "statement-cache-capacity",
+        "host",
+        "hostaddr",
+        "port",
+        "dbname",
+        "user",
+        "password",
+        "application_name",
+        "options",
+    ];
+    let mut address = Url::parse(address).ok()?;
+    let known: Vec<(String, String)> = address
+        .query_pairs()
+        .filter(|(key, _)| KNOWN.contains(&&**key) || (key.starts_with("options[") && key.ends_with(']')))
+        .map(|(key, value)| (key.into_owned(), value.into_owned()))
+        .collect();
+    address.set_query(None);
+    if !known.is_empty() {
+        address.query_pairs_mut().extend_pairs(known);
+    }
+    address.as_str().parse().ok()
 }
 
 /// Makes the folder and the file when they are missing: for the owner only, since the

@@ -377,10 +377,11 @@ from_row!(Claimed, row => Claimed(Delivery {
     seq: row.try_get("seq")?,
 }));
 
-/// Undoes the compression; the stored length is not trusted.
+/// Undoes the compression; the stored length is bounded and must be met.
 fn decompress(stored: &[u8]) -> Option<Vec<u8>> {
     let (size, _) = lz4_flex::block::uncompressed_size(stored).ok()?;
-    (size <= MAX_BODY).then(|| lz4_flex::decompress_size_prepended(stored).ok())?
+    let body = (size <= MAX_BODY).then(|| lz4_flex::decompress_size_prepended(stored).ok())??;
+    (body.len() == size).then_some(body)
 }
 
 impl Tx {
