@@ -49,8 +49,8 @@ use self::server::Shared;
 pub struct Config {
     /// The port on 127.0.0.1; 0 takes a free one.
     pub port: u16,
-    /// Where the git repositories go; `None` is a temporary folder that is removed
-    /// at the end.
+    /// Where the git repositories go, a folder that is new or empty; `None` is a
+    /// temporary one that is removed at the end.
     pub data: Option<PathBuf>,
     /// Milliseconds since the epoch.
     pub now: Now,
@@ -180,7 +180,7 @@ impl Emulator {
 
     /// Stops serving and sending.
     pub fn shutdown(&mut self) {
-        self.shared.hooks.stop();
+        self.shared.stop();
         for task in self.tasks.drain(..) {
             task.abort();
         }

@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use aws_lc_rs::digest;
@@ -41,6 +41,7 @@ pub(crate) struct Shared {
     pub(crate) record: Record,
     pub(crate) faults: Faults,
     requests: AtomicU64,
+    stopped: AtomicBool,
 }
 
 impl Shared {
@@ -51,7 +52,14 @@ impl Shared {
             record,
             faults: Faults::default(),
             requests: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
         }
+    }
+
+    /// Answers nothing more, on connections that are already open either.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.hooks.stop();
     }
 
     /// The state, for as long as it is held. A panic of another holder does not
@@ -74,6 +82,10 @@ async fn handle(
     ConnectInfo(line): ConnectInfo<Line>,
     request: Request,
 ) -> Response<Body> {
+    if shared.stopped.load(Ordering::Acquire) {
+        line.cut();
+        return Response::new(Body::empty());
+    }
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let below = path.strip_prefix("/api/v3").map(str::to_owned);

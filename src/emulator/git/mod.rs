@@ -82,6 +82,8 @@ pub(crate) struct Entry {
     pub(crate) mode: String,
     pub(crate) kind: String,
     pub(crate) sha: String,
+    /// Bytes of a file; 0 for the rest.
+    pub(crate) size: usize,
     pub(crate) path: String,
 }
 
@@ -104,10 +106,18 @@ pub(crate) struct Store {
 
 type Done<T> = Result<T, GitFault>;
 
+/// The empty tree as the source of attributes.
+const EMPTY_ATTRIBUTES: &str = "attr.tree=4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
 impl Store {
-    /// Opens the folder, making it when it is missing.
+    /// Opens the folder, making it when it is missing. It must be empty: the rest
+    /// of the state lives in memory, so repositories of an earlier run mean nothing.
     pub(crate) fn open(root: PathBuf) -> std::io::Result<Self> {
         std::fs::create_dir_all(&root)?;
+        if std::fs::read_dir(&root)?.next().is_some() {
+            let text = format!("{} is not empty", root.display());
+            return Err(std::io::Error::other(text));
+        }
         Ok(Self { root })
     }
 
@@ -132,6 +142,8 @@ impl Store {
     ) -> Done<Vec<u8>> {
         let mut command = Command::new("git");
         clean(&mut command);
+        // Some versions read attributes from HEAD's tree in a bare repository.
+        command.args(["-c", EMPTY_ATTRIBUTES]);
         command.arg("--git-dir").arg(self.folder(repo)).args(args);
         command.envs(env.iter().map(|(k, v)| (*k, v.as_str())));
         command.stdin(if input.is_some() {
@@ -394,17 +406,18 @@ impl Store {
 
     fn entries(&self, repo: u64, commit: &str, rest: &[&str]) -> Vec<Entry> {
         // Paths are taken literally: no pattern in a path may match another file.
-        let args = [&["--literal-pathspecs", "ls-tree", "-z", commit], rest].concat();
+        let args = [&["--literal-pathspecs", "ls-tree", "-z", "-l", commit], rest].concat();
         let out = self.run(repo, &args).unwrap_or_default();
         String::from_utf8_lossy(&out)
             .split('\0')
             .filter_map(|line| {
                 let (meta, path) = line.split_once('\t')?;
-                let mut words = meta.split(' ');
+                let mut words = meta.split_whitespace();
                 Some(Entry {
                     mode: words.next()?.to_owned(),
                     kind: words.next()?.to_owned(),
                     sha: words.next()?.to_owned(),
+                    size: words.next()?.parse().unwrap_or_default(),
                     path: path.to_owned(),
                 })
             })

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use crate::emulator::{
     shapes::node_id,
-    state::{AccountKind, World},
+    state::{AccountKind, World, iso},
 };
 
 impl World {
     /// Tells the installed Apps what happened in a repository; with `only`, that
     /// App alone.
-    pub(crate) fn tell(&self, event: &str, repo: u64, actor: u64, only: Option<u64>, payload: Value) {
+    pub(crate) fn tell(&self, event: &str, repo: u64, actor: u64, only: Option<u64>, payload: &Value) {
         let Some(found) = self.repos.get(&repo) else {
             return;
         };
@@ -62,6 +62,8 @@ impl World {
                 "id": 400_000_000 + app,
                 "name": "web",
                 "active": true,
+                "created_at": iso(self.seconds()),
+                "updated_at": iso(self.seconds()),
                 "app_id": app,
                 "events": self.apps.get(&app).map(|a| a.events.clone()),
                 "config": {"content_type": "json", "insecure_ssl": "0"},

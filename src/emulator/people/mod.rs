@@ -19,7 +19,8 @@ use super::{
     state::{AccountKind, CommentDraft, MergeMethod, NewPull, ReviewDraft, World},
 };
 
-/// Everybody who has a keyboard.
+/// Everybody who has a keyboard. A call runs git and returns when all of it has
+/// happened, some milliseconds later; it may be made from async code that can wait.
 #[derive(Clone)]
 pub struct People {
     shared: Arc<Shared>,
@@ -282,7 +283,7 @@ fn repo(world: &World, name: &str) -> Done<u64> {
 }
 
 /// Tells the Apps that a repository's own facts changed.
-fn tell_repository(world: &World, repo: u64, action: &str, by: u64, changes: serde_json::Value) {
+fn tell_repository(world: &World, repo: u64, action: &str, by: u64, changes: &serde_json::Value) {
     let payload = json!({"action": action, "changes": changes});
-    world.tell("repository", repo, by, None, payload);
+    world.tell("repository", repo, by, None, &payload);
 }

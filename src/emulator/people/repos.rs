@@ -149,7 +149,7 @@ impl People {
         let found = world.repos.get_mut(&id).ok_or_else(Refusal::not_found)?;
         let old = std::mem::replace(&mut found.name, new.to_owned());
         let changes = json!({"repository": {"name": {"from": old}}});
-        tell_repository(&world, id, "renamed", by, changes);
+        tell_repository(&world, id, "renamed", by, &changes);
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl People {
         } else {
             json!({"user": world.user_json(old)})
         };
-        tell_repository(&world, id, "transferred", by, json!({"owner": {"from": from}}));
+        tell_repository(&world, id, "transferred", by, &json!({"owner": {"from": from}}));
         Ok(())
     }
 }

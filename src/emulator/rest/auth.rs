@@ -18,8 +18,8 @@ const JWT_LIFE: i64 = 600;
 /// Calls an hour of an installation's or a person's token.
 pub(crate) const HOURLY: u32 = 5000;
 
-/// Who calls.
-#[derive(Clone, Debug)]
+/// Who calls. Not `Debug`: it holds the token.
+#[derive(Clone)]
 pub(crate) enum Caller {
     Anonymous,
     /// An App by its JWT.

@@ -364,7 +364,7 @@ impl World {
             shown["check_suite"] = self.suite_json(found, suite);
         }
         let payload = json!({"action": action, "check_run": shown});
-        self.tell("check_run", repo, actor, Some(run.app), payload);
+        self.tell("check_run", repo, actor, Some(run.app), &payload);
     }
 
     /// Whether a suite may be asked for again; tells its App.
@@ -373,7 +373,7 @@ impl World {
         let suite = found.suites.iter().find(|s| s.id == id);
         let suite = suite.ok_or_else(Refusal::not_found)?;
         let payload = json!({"action": "rerequested", "check_suite": self.suite_json(found, suite)});
-        self.tell("check_suite", repo, actor, Some(suite.app), payload);
+        self.tell("check_suite", repo, actor, Some(suite.app), &payload);
         Ok(())
     }
 }

@@ -107,41 +107,14 @@ impl World {
         let Some(comment) = pull.comments.iter().find(|c| c.id == id) else {
             return;
         };
-        let shown = self.pull_json(repo, pull, false);
-        let url = &shown["url"];
-        let issue = json!({
-            "url": shown["issue_url"],
-            "id": pull.id,
-            "number": number,
-            "title": pull.title,
-            "user": shown["user"],
-            "labels": [],
-            "state": shown["state"],
-            "locked": false,
-            "comments": pull.comments.len(),
-            "body": pull.body,
-            "draft": pull.draft,
-            "created_at": shown["created_at"],
-            "updated_at": shown["updated_at"],
-            "closed_at": shown["closed_at"],
-            "html_url": shown["html_url"],
-            "author_association": shown["author_association"],
-            "pull_request": {
-                "url": url,
-                "html_url": shown["html_url"],
-                "diff_url": shown["diff_url"],
-                "patch_url": shown["patch_url"],
-                "merged_at": shown["merged_at"],
-            },
-        });
         let mut payload = json!({
             "action": action,
-            "issue": issue,
+            "issue": self.issue_json(repo, pull),
             "comment": self.issue_comment_json(found, number, comment),
         });
         if let Some(before) = before {
             payload["changes"] = json!({"body": {"from": Value::from(before)}});
         }
-        self.tell("issue_comment", repo, actor, None, payload);
+        self.tell("issue_comment", repo, actor, None, &payload);
     }
 }

@@ -208,11 +208,7 @@ impl Place<'_> {
                 // A submodule is listed as a file, for old clients.
                 _ => "file",
             };
-            let size = match e.kind.as_str() {
-                "blob" => self.world.git.blob(self.repo.id, &e.sha).map_or(0, |b| b.len()),
-                _ => 0,
-            };
-            self.shown(e, kind, size)
+            self.shown(e, kind, e.size)
         });
         Answer::ok(shown.collect())
     }

@@ -139,10 +139,12 @@ impl World {
         let root = self.api(&format!("/repos/{full}"));
         let id = comment.id;
         let app = comment.app.and_then(|id| self.apps.get(&id));
+        let url = format!("{root}/issues/comments/{id}");
         json!({
+            "reactions": reactions(&url),
             "id": id,
             "node_id": node_id("IssueComment", id),
-            "url": format!("{root}/issues/comments/{id}"),
+            "url": url,
             "html_url": format!("{}/{full}/pull/{number}#issuecomment-{id}", self.base),
             "issue_url": format!("{root}/issues/{number}"),
             "user": self.user_json(comment.author),
@@ -153,4 +155,64 @@ impl World {
             "performed_via_github_app": app.map(|a| self.app_json(a)),
         })
     }
+
+    /// A pull request seen as an issue, as webhooks of its conversation carry it.
+    pub(crate) fn issue_json(&self, repo: u64, pull: &Pull) -> Value {
+        let shown = self.pull_json(repo, pull, false);
+        let url = shown["issue_url"].as_str().unwrap_or_default();
+        let mut issue = json!({
+            "url": url,
+            "repository_url": shown["base"]["repo"]["url"],
+            "labels_url": format!("{url}/labels{{/name}}"),
+            "comments_url": format!("{url}/comments"),
+            "events_url": format!("{url}/events"),
+            "timeline_url": format!("{url}/timeline"),
+            "comments": pull.comments.len(),
+            "pull_request": {
+                "url": shown["url"],
+                "html_url": shown["html_url"],
+                "diff_url": shown["diff_url"],
+                "patch_url": shown["patch_url"],
+                "merged_at": shown["merged_at"],
+            },
+            "reactions": reactions(url),
+            "performed_via_github_app": null,
+            "state_reason": null,
+        });
+        for same in [
+            "id",
+            "node_id",
+            "number",
+            "title",
+            "user",
+            "labels",
+            "state",
+            "locked",
+            "active_lock_reason",
+            "assignee",
+            "assignees",
+            "milestone",
+            "body",
+            "draft",
+            "created_at",
+            "updated_at",
+            "closed_at",
+            "html_url",
+            "author_association",
+        ] {
+            issue[same] = shown[same].clone();
+        }
+        issue
+    }
+}
+
+/// A `reaction-rollup` of nobody's reactions.
+fn reactions(of: &str) -> Value {
+    let mut rollup = json!({"url": format!("{of}/reactions"), "total_count": 0});
+    for kind in [
+        "+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes",
+    ] {
+        rollup[kind] = json!(0);
+    }
+    rollup
 }

@@ -185,7 +185,7 @@ impl World {
             "head_commit": self.simple_commit_json(repo, &head),
         });
         let payload = json!({"action": "checks_requested", "merge_group": group});
-        self.tell("merge_group", repo, actor, None, payload);
+        self.tell("merge_group", repo, actor, None, &payload);
         Ok(head)
     }
 }

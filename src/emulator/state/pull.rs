@@ -120,7 +120,7 @@ impl World {
                 repo: Some(new.head_repo),
                 owner,
                 branch: new.head_branch.to_owned(),
-                sha: sha.clone(),
+                sha,
             },
             created_at: now,
             updated_at: now,
@@ -294,6 +294,6 @@ impl World {
         if let (Some(to), Value::Object(more)) = (payload.as_object_mut(), more) {
             to.extend(more);
         }
-        self.tell("pull_request", repo, actor, None, payload);
+        self.tell("pull_request", repo, actor, None, &payload);
     }
 }

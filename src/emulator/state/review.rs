@@ -257,7 +257,7 @@ impl World {
             "review": shown,
             "pull_request": self.pull_json(repo, pull, false),
         });
-        self.tell("pull_request_review", repo, actor, None, payload);
+        self.tell("pull_request_review", repo, actor, None, &payload);
     }
 }
 

@@ -63,6 +63,11 @@ async fn a_push_by_git_moves_the_pull_request() {
     .await;
     let here = folder.path().join("sums");
     std::fs::write(here.join("by-hand.txt"), "x\n").unwrap();
+    // Larger than git's post buffer, so that the push is sent in chunks; the bytes
+    // do not compress.
+    let mut large = vec![0; 3 * 1024 * 1024];
+    aws_lc_rs::rand::fill(&mut large).unwrap();
+    std::fs::write(here.join("large.bin"), large).unwrap();
     git(&here, &["add", "."]).await;
     git(&here, &["commit", "-qm", "By hand"]).await;
     stage.forge.hooks().pause();

@@ -213,3 +213,114 @@ async fn checks_are_told_to_the_app_that_owns_them() {
         ]
     );
 }
+
+/// Everything that can happen, once, to an App that hears it all.
+async fn everything() -> (Stage, Vec<Delivery>) {
+    let stage = Stage::open().await;
+    let hooks = stage.forge.hooks();
+    hooks.pause();
+    let people = &stage.people;
+    let mut new = AppRegistration::reviewer("listener", "ada", KEY.public_pem.clone());
+    new.webhook_url = Some("http://127.0.0.1:9/".to_owned());
+    new.events
+        .extend(["pull_request_review".to_owned(), "issue_comment".to_owned()]);
+    let app = people.register_app(new).unwrap();
+    people.organization("guild");
+    people
+        .create_repo("guild/tools", &[Edit::write("a", "a\n")])
+        .unwrap();
+    people.install(app, "guild", None).unwrap();
+    let installation = people.install(app, "ada", Some(&[REPO])).unwrap();
+    people.create_repo("ada/more", &[]).unwrap();
+    people.add_repository(installation, "ada/more").unwrap();
+    people.remove_repository(installation, "ada/more").unwrap();
+
+    stage.push("topic", &[Edit::write("new.txt", "a\nb\nc\n")]);
+    let number = stage.pull("topic", "Change");
+    stage.push("topic", &[Edit::write("later.txt", "x\n")]);
+    people.set_draft(REPO, number, true, "ada").unwrap();
+    people.set_draft(REPO, number, false, "ada").unwrap();
+    people.edit(REPO, number, Some("Title"), None, "ada").unwrap();
+    people.reset_branch(REPO, "next", "main", "ada").unwrap();
+    people.set_base(REPO, number, "next", "ada").unwrap();
+    people.comment(REPO, number, "ada", "hello").unwrap();
+    people
+        .add_collaborator(REPO, "bob", crate::emulator::Role::Write)
+        .unwrap();
+    let no = crate::emulator::Feedback {
+        by: "bob",
+        event: "REQUEST_CHANGES",
+        body: "no",
+        comments: &[("new.txt", 1, "x")],
+    };
+    let review = people.review(REPO, number, no).unwrap();
+    people.dismiss_review(REPO, number, review, "ada", "old").unwrap();
+    let sha = people.head_sha(REPO, number).unwrap();
+    let now = stage.now();
+    let jwt = stage.jwt(&json!({"iss": app.to_string(), "iat": now, "exp": now + 60}));
+    let path = format!("/app/installations/{installation}/access_tokens");
+    let (_, token) = answered(stage.ask(Method::POST, &path, &jwt)).await;
+    let token = token["token"].as_str().unwrap();
+    let path = format!("/repos/{REPO}/check-runs");
+    let body = json!({"name": "listener", "head_sha": sha});
+    let (_, run) = answered(stage.ask(Method::POST, &path, token).json(&body)).await;
+    let path = format!("{path}/{}", run["id"]);
+    let end = json!({"conclusion": "success", "output": {"title": "T", "summary": "S"}});
+    answered(stage.ask(Method::PATCH, &path, token).json(&end)).await;
+    people.rerequest_check(REPO, number, "listener", "ada").unwrap();
+    people.rerequest_suite(REPO, number, app, "ada").unwrap();
+    people.close(REPO, number, "ada").unwrap();
+    people.reopen(REPO, number, "ada").unwrap();
+    people.enqueue(REPO, number, "ada").unwrap();
+    people.merge(REPO, number, "ada").unwrap();
+    people.rename_repo(REPO, "totals", "ada").unwrap();
+    people.suspend(installation).unwrap();
+    people.unsuspend(installation).unwrap();
+    people.transfer_repo("ada/totals", "guild", "ada").unwrap();
+    people.uninstall(installation).unwrap();
+    let told = hooks.take().into_iter().filter(|d| d.app == app).collect();
+    (stage, told)
+}
+
+#[tokio::test]
+async fn every_event_has_what_a_receiver_looks_for() {
+    let (stage, told) = everything().await;
+    let mut names = std::collections::BTreeSet::new();
+    for delivery in &told {
+        let body: Value = serde_json::from_slice(&delivery.body).unwrap();
+        let name = delivery.event.as_str();
+        names.insert(format!("{name} {}", delivery.action.clone().unwrap_or_default()));
+        if name == "ping" {
+            continue;
+        }
+        assert!(body["sender"]["login"].is_string(), "{name}");
+        assert!(body["installation"]["id"].is_u64(), "{name}");
+        let of_a_repository = !name.starts_with("installation");
+        assert_eq!(body["repository"]["id"].is_u64(), of_a_repository, "{name}");
+    }
+    assert_eq!(names.len(), 24, "{names:#?}");
+    let guids: std::collections::BTreeSet<_> = told.iter().map(|d| &d.guid).collect();
+    assert_eq!(guids.len(), told.len(), "every event has an id of its own");
+    let transferred: Value = told
+        .iter()
+        .find(|d| d.action.as_deref() == Some("transferred"))
+        .map(|d| serde_json::from_slice(&d.body).unwrap())
+        .unwrap();
+    assert_eq!(
+        transferred["organization"]["login"], "guild",
+        "only the new owner is told"
+    );
+    assert_eq!(transferred["changes"]["owner"]["from"]["user"]["login"], "ada");
+    // For who wants to check the payloads against GitHub's description.
+    if let Some(path) = std::env::var_os("EMULATOR_HOOKS") {
+        let lines: Vec<String> = told
+            .iter()
+            .map(|d| {
+                let body: Value = serde_json::from_slice(&d.body).unwrap();
+                json!({"event": d.event, "action": d.action, "payload": body}).to_string()
+            })
+            .collect();
+        std::fs::write(path, lines.join("\n")).unwrap();
+    }
+    drop(stage);
+}
