@@ -319,9 +319,8 @@ pub fn demote(review: &ReviewView, offending: &[usize]) -> ReviewView {
         let short = format!("{place}\n\n{}\n\n", quoted(first));
         // A long one must not cost the others their line.
         let fair = limit / offending.len();
-        if !(units(&whole) <= fair && fitting.add(&whole)) && !fitting.add(&short) {
-            cut += 1;
-        }
+        let fits = units(&whole) <= fair && fitting.add(&whole) || fitting.add(&short);
+        cut += usize::from(!fits);
     }
     let mut body = format!("{text}{}", fitting.out);
     if cut > 0 {
