@@ -2,7 +2,7 @@
 //!
 //! `tests/migrations/NNNN.sql` holds rows as schema NNNN knows them. Every migration
 //! runs on the rows of all before it; a migration without such a file fails here.
-#![allow(missing_docs, reason = "a test binary")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test binary")]
 
 #[path = "support/postgres.rs"]
 mod postgres;

@@ -1,6 +1,6 @@
 //! What the store promises, on both databases: every story runs on SQLite and, as an
 //! ignored twin, on a private Postgres.
-#![allow(missing_docs, reason = "a test binary")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test binary")]
 
 #[path = "../support/postgres.rs"]
 mod postgres;
@@ -20,7 +20,8 @@ mod wants;
 macro_rules! stories {
     ($($(#[doc = $doc:literal])* async fn $name:ident($home:ident) $body:block)+) => { $(
         mod $name {
-            #[allow(unused_imports, reason = "a story may need nothing of its module")]
+            #![allow(unused_imports, reason = "not every story needs something of its module")]
+
             use super::*;
 
             $(#[doc = $doc])*

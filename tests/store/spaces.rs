@@ -80,7 +80,7 @@ stories! {
         let mut closed = snapshot('a');
         closed.state = PullState::Closed;
         assert!(tx.move_space(&second.id, 1, &closed).await.unwrap());
-        assert_eq!(ids(tx.open_spaces_on(ws, repo, &sha('a')).await.unwrap()), [first.id.clone()]);
+        assert_eq!(ids(tx.open_spaces_on(ws, repo, &sha('a')).await.unwrap()), std::slice::from_ref(&first.id));
         assert_eq!(tx.open_spaces_on(ws, repo, &sha('b')).await.unwrap(), []);
         assert_eq!(ids(tx.open_spaces_of(first.pull.repo.installation).await.unwrap()), [first.id, elsewhere.id]);
         assert_eq!(ids(tx.open_spaces_of(stranger.pull.repo.installation).await.unwrap()), [stranger.id]);
