@@ -319,8 +319,9 @@ pub fn demote(review: &ReviewView, offending: &[usize]) -> ReviewView {
         let short = format!("{place}\n\n{}\n\n", quoted(first));
         // A long one must not cost the others their line.
         let fair = limit / offending.len();
-        let fits = units(&whole) <= fair && fitting.add(&whole) || fitting.add(&short);
-        cut += usize::from(!fits);
+        if !(units(&whole) <= fair && fitting.add(&whole)) && !fitting.add(&short) {
+            cut += 1;
+        }
     }
     let mut body = format!("{text}{}", fitting.out);
     if cut > 0 {
