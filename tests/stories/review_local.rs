@@ -69,7 +69,11 @@ impl Repo {
             .args(args.split(' '))
             .output()
             .unwrap();
-        assert!(done.status.success(), "git {args}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "git {args}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     }
 
     fn write(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -85,7 +89,9 @@ impl Repo {
     }
 
     fn jury(&self, args: &str) -> Ran {
-        ran(self.command(env!("CARGO_BIN_EXE_jury")).args(args.split_whitespace()))
+        ran(self
+            .command(env!("CARGO_BIN_EXE_jury"))
+            .args(args.split_whitespace()))
     }
 
     /// The PASS of `jury review --format json` with these further arguments.
@@ -112,7 +118,13 @@ fn findings(pass: &Value) -> Vec<String> {
     list.iter()
         .map(|f| {
             let text = |key: &str| f[key].as_str().unwrap_or("-").to_owned();
-            format!("{} {}:{} {}", text("provenance"), text("path"), f["start_line"], text("status"))
+            format!(
+                "{} {}:{} {}",
+                text("provenance"),
+                text("path"),
+                f["start_line"],
+                text("status")
+            )
         })
         .collect()
 }
@@ -122,7 +134,12 @@ fn token() -> String {
 }
 
 fn conflict() -> String {
-    format!("{} HEAD\nours\n{}\ntheirs\n{} work\n", "<".repeat(7), "=".repeat(7), ">".repeat(7))
+    format!(
+        "{} HEAD\nours\n{}\ntheirs\n{} work\n",
+        "<".repeat(7),
+        "=".repeat(7),
+        ">".repeat(7)
+    )
 }
 
 #[track_caller]
@@ -152,14 +169,20 @@ fn every_bad_input_is_one_clear_line_and_exit_code_two() {
     is_fault(&repo.jury("review --repo ./nowhere"), &["nowhere"]);
     is_fault(&repo.jury("review --base nosuch"), &["nosuch"]);
     is_fault(&repo.jury("review --base main --head nosuch"), &["nosuch"]);
-    is_fault(&repo.jury("review --fail-on maybe"), &["maybe", "block, hold, never"]);
+    is_fault(
+        &repo.jury("review --fail-on maybe"),
+        &["maybe", "block, hold, never"],
+    );
     is_fault(&repo.jury("review --format yaml"), &["yaml"]);
     is_fault(&repo.jury("revew"), &["review"]);
     is_fault(&repo.jury("review --base=--output=x"), &["--output=x"]);
 
     let outside = tempfile::tempdir().unwrap();
     let path = outside.path().to_str().unwrap();
-    is_fault(&repo.jury(&format!("review --repo {path}")), &["not in a git repository"]);
+    is_fault(
+        &repo.jury(&format!("review --repo {path}")),
+        &["not in a git repository"],
+    );
     is_fault(&Repo::unborn().jury("review"), &["no commit"]);
 
     let lonely = Repo::new();
@@ -178,7 +201,10 @@ fn a_shallow_clone_that_lacks_the_base_says_how_to_mend_it() {
     repo.commit("More");
     let clone = repo.home.path().join("clone");
     let from = format!("file://{}", repo.folder.display());
-    repo.git(&format!("clone -q --depth 1 --no-single-branch --branch work {from} {}", clone.display()));
+    repo.git(&format!(
+        "clone -q --depth 1 --no-single-branch --branch work {from} {}",
+        clone.display()
+    ));
     let asked = format!("review --base origin/main --repo {}", clone.display());
     is_fault(&repo.jury(&asked), &["shallow", "git fetch --unshallow"]);
 }
@@ -197,8 +223,15 @@ fn the_default_base_is_the_remotes_default_branch() {
     origin.git("branch -m main trunk");
     origin.git("config receive.denyCurrentBranch ignore");
     let clone = origin.home.path().join("clone");
-    origin.git(&format!("clone -q {} {}", origin.folder.display(), clone.display()));
-    let repo = Repo { folder: clone, ..origin };
+    origin.git(&format!(
+        "clone -q {} {}",
+        origin.folder.display(),
+        clone.display()
+    ));
+    let repo = Repo {
+        folder: clone,
+        ..origin
+    };
     repo.write("old.c", conflict());
     repo.commit("Before");
     repo.git("push -q origin HEAD:trunk");
@@ -206,7 +239,10 @@ fn the_default_base_is_the_remotes_default_branch() {
     repo.write("new.c", conflict());
     repo.commit("Work");
     let pass = repo.pass("");
-    assert_eq!(findings(&pass)[0], "rule:conflict_markers/unresolved new.c:1 consensus_ready");
+    assert_eq!(
+        findings(&pass)[0],
+        "rule:conflict_markers/unresolved new.c:1 consensus_ready"
+    );
     assert!(!pass.to_string().contains("old.c"));
 }
 
@@ -237,7 +273,11 @@ fn the_working_tree_is_staged_unstaged_and_untracked_files_but_not_ignored_ones(
             "rule:conflict_markers/unresolved unstaged.c:2 consensus_ready",
         ]
     );
-    assert_eq!(findings(&repo.pass("--base main")), [""; 0], "HEAD has none of it");
+    assert_eq!(
+        findings(&repo.pass("--base main")),
+        [""; 0],
+        "HEAD has none of it"
+    );
 }
 
 #[test]
@@ -245,7 +285,11 @@ fn the_threshold_decides_between_exit_codes_zero_and_one() {
     let block = Repo::with_work("a.c", conflict());
     let hold = Repo::with_work("a.c", format!("{} work\n", ">".repeat(7)));
     let ship = Repo::with_work("a.c", "int a;\n");
-    for (repo, verdict, codes) in [(&block, "Block", [1, 1, 0]), (&hold, "Hold", [1, 0, 0]), (&ship, "Ship", [0, 0, 0])] {
+    for (repo, verdict, codes) in [
+        (&block, "Block", [1, 1, 0]),
+        (&hold, "Hold", [1, 0, 0]),
+        (&ship, "Ship", [0, 0, 0]),
+    ] {
         for (fail_on, code) in ["", " --fail-on block", " --fail-on never"].iter().zip(codes) {
             let done = repo.jury(&format!("review --base main{fail_on}"));
             assert!(done.out.starts_with(verdict), "{done:?}");
@@ -272,8 +316,20 @@ fn the_document_for_programs_has_every_key_and_is_the_same_each_time() {
     assert_eq!(list.len(), 2, "{pass}");
     for finding in list {
         for key in [
-            "id", "kind", "priority", "confidence", "axis", "path", "side", "start_line", "end_line", "status", "author", "confirmed_by",
-            "provenance", "title",
+            "id",
+            "kind",
+            "priority",
+            "confidence",
+            "axis",
+            "path",
+            "side",
+            "start_line",
+            "end_line",
+            "status",
+            "author",
+            "confirmed_by",
+            "provenance",
+            "title",
         ] {
             assert!(finding.get(key).is_some(), "{key} in {finding}");
         }
@@ -295,7 +351,10 @@ fn only_a_terminal_gets_colours_unless_they_are_forced() {
     }
     let forced = |format: &str, more: &[(&str, &str)]| {
         let mut command = repo.command(env!("CARGO_BIN_EXE_jury"));
-        command.args(["review", "--base", "main", "--format", format]).env("CLICOLOR_FORCE", "1").envs(more.iter().copied());
+        command
+            .args(["review", "--base", "main", "--format", format])
+            .env("CLICOLOR_FORCE", "1")
+            .envs(more.iter().copied());
         ran(&mut command).out.contains('\u{1b}')
     };
     assert!(forced("text", &[]));
@@ -305,14 +364,21 @@ fn only_a_terminal_gets_colours_unless_they_are_forced() {
 
 #[test]
 fn a_secret_blocks_and_its_value_is_in_no_output() {
-    let key = format!("-----BEGIN {}-----\n{}\n-----END-----\n", "PRIVATE KEY", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj");
+    let key = format!(
+        "-----BEGIN {}-----\n{}\n-----END-----\n",
+        "PRIVATE KEY", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+    );
     let repo = Repo::with_work("deploy", format!("a={} b={}\n{key}", token(), token()));
     for head in ["work", "WORKTREE"] {
         for format in ["text", "markdown", "json"] {
             let done = repo.jury(&format!("review --base main --head {head} --format {format}"));
             assert_eq!(done.code, 1);
             for part in [&token()[4..], "R4nd0mT0ken", "MIIEvQIBADAN"] {
-                assert!(!done.out.contains(part) && !done.err.contains(part), "{format}: {}", done.out);
+                assert!(
+                    !done.out.contains(part) && !done.err.contains(part),
+                    "{format}: {}",
+                    done.out
+                );
             }
         }
     }
@@ -329,10 +395,16 @@ fn a_secret_blocks_and_its_value_is_in_no_output() {
 
 #[test]
 fn a_trojan_source_blocks() {
-    let repo = Repo::with_work("a.rs", "fn f() { /*\u{202E} } \u{2066}if admin\u{2069} \u{2066} begin */ }\n#[test]\nfn t() {}\n");
+    let repo = Repo::with_work(
+        "a.rs",
+        "fn f() { /*\u{202E} } \u{2066}if admin\u{2069} \u{2066} begin */ }\n#[test]\nfn t() {}\n",
+    );
     let pass = repo.pass("--base main");
     assert_eq!(pass["verdict"], "block");
-    assert_eq!(findings(&pass), ["rule:trojan_source/bidi-control a.rs:1 consensus_ready"]);
+    assert_eq!(
+        findings(&pass),
+        ["rule:trojan_source/bidi-control a.rs:1 consensus_ready"]
+    );
     let text = repo.jury("review --base main").out;
     assert!(!text.contains('\u{202E}'), "what hides is spelled out: {text}");
 }
@@ -342,7 +414,10 @@ fn a_conflict_in_a_crlf_latin_1_file_with_a_strange_name_blocks() {
     let text = [b"caf\xE9\r\n", conflict().replace('\n', "\r\n").as_bytes()].concat();
     let repo = Repo::with_work("a \"b\" é.txt", text);
     let pass = repo.pass("--base main");
-    assert_eq!(findings(&pass), ["rule:conflict_markers/unresolved a \"b\" é.txt:2 consensus_ready"]);
+    assert_eq!(
+        findings(&pass),
+        ["rule:conflict_markers/unresolved a \"b\" é.txt:2 consensus_ready"]
+    );
 }
 
 #[test]
@@ -366,7 +441,10 @@ fn a_policy_that_cannot_be_read_fails_closed_and_says_where() {
     repo.git("switch -q -c work");
     repo.write("a.md", "a\n");
     repo.commit("Work");
-    is_fault(&repo.jury("review --base main"), &[".github/jury.toml:2", "gatee", "gate"]);
+    is_fault(
+        &repo.jury("review --base main"),
+        &[".github/jury.toml:2", "gatee", "gate"],
+    );
 }
 
 #[test]
@@ -379,7 +457,12 @@ fn a_hostile_checkout_runs_nothing_and_hides_nothing() {
     let bait = bait.display();
     let hooks = repo.folder.join(".git/hooks");
     fs::create_dir_all(&hooks).unwrap();
-    for hook in ["post-index-change", "post-checkout", "pre-commit", "reference-transaction"] {
+    for hook in [
+        "post-index-change",
+        "post-checkout",
+        "pre-commit",
+        "reference-transaction",
+    ] {
         fs::write(hooks.join(hook), format!("#!/bin/sh\ntouch {}\n", trap.display())).unwrap();
         make_executable(&hooks.join(hook));
     }
@@ -395,7 +478,11 @@ fn a_hostile_checkout_runs_nothing_and_hides_nothing() {
         ),
     )
     .unwrap();
-    fs::write(repo.folder.join(".git/info/attributes"), "* diff=x filter=x\n*.c -diff -text\n").unwrap();
+    fs::write(
+        repo.folder.join(".git/info/attributes"),
+        "* diff=x filter=x\n*.c -diff -text\n",
+    )
+    .unwrap();
     repo.write(".gitattributes", "* diff=x filter=x -diff\n");
     for head in ["work", "WORKTREE"] {
         let pass = repo.pass(&format!("--base main --head {head}"));
@@ -416,7 +503,11 @@ fn a_reader_that_goes_away_is_no_fault() {
     for format in ["text", "json", "markdown"] {
         let mut command = repo.command(env!("CARGO_BIN_EXE_jury"));
         command.args(["review", "--base", "main", "--format", format]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         drop(child.stdout.take());
         let done = child.wait_with_output().unwrap();
         assert_eq!(done.status.code(), Some(1), "the verdict still decides");
@@ -428,7 +519,10 @@ fn a_reader_that_goes_away_is_no_fault() {
 fn help_and_version_answer_on_stdout() {
     let repo = Repo::new();
     let version = repo.jury("--version");
-    assert_eq!((version.code, version.out.as_str()), (0, concat!("jury ", env!("CARGO_PKG_VERSION"), "\n")));
+    assert_eq!(
+        (version.code, version.out.as_str()),
+        (0, concat!("jury ", env!("CARGO_PKG_VERSION"), "\n"))
+    );
     for command in ["review", "serve", "demo", "migrate"] {
         let help = repo.jury(&format!("{command} --help"));
         assert_eq!(help.code, 0);
