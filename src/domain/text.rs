@@ -192,13 +192,11 @@ pub(crate) fn escape(text: &str) -> String {
                 out.push(':');
                 out.push_str(BREAK);
             }
-            '-' if previous.is_some_and(|p| p.eq_ignore_ascii_case(&'h'))
-                && next.is_some_and(|n| n.is_ascii_digit()) =>
-            {
+            '-' if ends_with(&chars[..i], "gh") && next.is_some_and(|n| n.is_ascii_digit()) => {
                 out.push('-');
                 out.push_str(BREAK);
             }
-            '.' if previous.is_some_and(|p| p.eq_ignore_ascii_case(&'w')) && word(next) => {
+            '.' if ends_with(&chars[..i], "www") && word(next) => {
                 out.push_str(BREAK);
                 out.push('.');
             }
@@ -212,6 +210,16 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// Whether `chars` end with the lowercase ASCII `word`, case aside.
+fn ends_with(chars: &[char], word: &str) -> bool {
+    chars.len() >= word.len()
+        && word
+            .chars()
+            .rev()
+            .zip(chars.iter().rev())
+            .all(|(wanted, c)| c.to_ascii_lowercase() == wanted)
 }
 
 /// Escapes what would open a block at the start of a Markdown line: a heading, a

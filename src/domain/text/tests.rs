@@ -54,6 +54,8 @@ fn c21_inline_text_pings_nobody_and_refers_to_nothing() {
         ("GH-7 and o/r#3", "GH-&#8203;7 and o/r#&#8203;3"),
         ("https://x.org/o/r/issues/1", "https:&#8203;//x.org/o/r/issues/1"),
         ("www.x.org", "www&#8203;.x.org"),
+        ("WWW.x.org gh-7", "WWW&#8203;.x.org gh-&#8203;7"),
+        ("window.open and oauth-2", "window.open and oauth-2"),
         (
             "<b>&amp; `x` *y* [z](w) ~s~ |t| $u$",
             "&lt;b&gt;&amp;amp; \\`x\\` \\*y\\* \\[z\\](w) \\~s\\~ \\|t\\| \\$u\\$",
