@@ -39,3 +39,5 @@ fn failed(fault: &Fault) -> ExitCode {
     eprintln!("jury: {fault}");
     ExitCode::from(2)
 }
+#[cfg(test)]
+mod forge_tests;

@@ -424,6 +424,25 @@ impl Store {
             .collect()
     }
 
+    /// The tree of a commit, or the tree of that id.
+    pub(crate) fn tree(&self, repo: u64, id: &str) -> Option<String> {
+        if id.len() < 40 || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        let tree = format!("{id}^{{tree}}");
+        self.line(
+            repo,
+            &["rev-parse", "--quiet", "--verify", "--end-of-options", &tree],
+        )
+        .ok()
+    }
+
+    /// Everything below a tree or commit, or only its first level.
+    pub(crate) fn tree_entries(&self, repo: u64, name: &str, recursive: bool) -> Vec<Entry> {
+        let deep: &[&str] = if recursive { &["-r", "-t"] } else { &[] };
+        self.entries(repo, name, deep)
+    }
+
     pub(crate) fn blob(&self, repo: u64, sha: &str) -> Option<Vec<u8>> {
         if sha.len() < 40 || !sha.bytes().all(|b| b.is_ascii_hexdigit()) {
             return None;

@@ -18,6 +18,8 @@ const MEGABYTE: usize = 1024 * 1024;
 const MOST: usize = 100 * MEGABYTE;
 /// Most entries of a folder's listing.
 const FOLDER: usize = 1000;
+/// Most entries of a tree.
+const TREE: usize = 100_000;
 /// Most files of a comparison.
 const COMPARE_FILES: usize = 300;
 
@@ -61,6 +63,48 @@ pub(crate) fn blob(world: &World, call: &Call, repo: u64, sha: &str) -> Outcome 
         "size": bytes.len(),
         "content": encoded(&bytes),
         "encoding": "base64",
+    })))
+}
+
+/// `GET /repos/{owner}/{repo}/git/trees/{sha}`
+pub(crate) fn tree(world: &World, call: &Call, repo: u64, name: &str) -> Outcome {
+    let found = world.repos.get(&repo).ok_or_else(Refusal::not_found)?;
+    let of = world
+        .git
+        .resolve(repo, name)
+        .or_else(|| world.git.tree(repo, name))
+        .ok_or_else(Refusal::not_found)?;
+    let sha = world.git.tree(repo, &of).ok_or_else(Refusal::not_found)?;
+    let root = world.api(&format!("/repos/{}/git", world.full_name(found)));
+    // GitHub takes the mere presence of the parameter for a yes.
+    let entries = world
+        .git
+        .tree_entries(repo, &sha, call.asks("recursive").is_some());
+    let cut = entries.len() > TREE;
+    let shown = entries.into_iter().take(TREE).map(|entry| {
+        let mut shown = json!({
+            "path": entry.path,
+            "mode": entry.mode,
+            "type": entry.kind,
+            "sha": entry.sha,
+        });
+        match entry.kind.as_str() {
+            "tree" => shown["url"] = json!(format!("{root}/trees/{}", entry.sha)),
+            "blob" => {
+                let size = world.git.blob(repo, &entry.sha).map_or(0, |blob| blob.len());
+                shown["size"] = json!(size);
+                shown["url"] = json!(format!("{root}/blobs/{}", entry.sha));
+            }
+            _ => {}
+        }
+        shown
+    });
+    let shown: Vec<Value> = shown.collect();
+    Ok(Answer::ok(json!({
+        "sha": sha,
+        "url": format!("{root}/trees/{sha}"),
+        "tree": shown,
+        "truncated": cut,
     })))
 }
 

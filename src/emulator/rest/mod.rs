@@ -169,6 +169,7 @@ fn repository(world: &mut World, call: &Call, repo: u64, rest: &[&str]) -> Outco
         ("GET", []) => repos::get(world, repo),
         ("GET", ["collaborators", login, "permission"]) => repos::permission(world, repo, login),
         ("GET", ["git", "blobs", sha]) => contents::blob(world, call, repo, sha),
+        ("GET", ["git", "trees", name]) => contents::tree(world, call, repo, name),
         ("GET", ["git", "ref", name @ ..]) => contents::git_ref(world, repo, &name.join("/")),
         ("GET", ["contents", path @ ..]) => contents::get(world, call, repo, &path.join("/")),
         ("GET", ["compare", basehead @ ..]) => contents::compare(world, call, repo, &basehead.join("/")),

@@ -1,6 +1,13 @@
-//! A change read over the API alone, for a forge that does not serve git to us.
+//! A change, read over git from a mirror, or over the API alone where the forge does
+//! not serve git to us or the operator does not want it.
 //!
-//! Invariants: every read names a commit by its object name, never a branch, so a
+//! The base is the branch as it is now, which is one request to the API: what a
+//! pull request says of its base may be as old as its last push, the lines that a later merge of the base brought are no part
+//! of the pull request, and policy is read from the branch's tip. The head is the
+//! snapshot's: when the forge has another one by now, the caller learns it from
+//! [`ChangeError::Gone`] or from the commit's not being there, and looks again.
+//!
+//! Invariants of the API's way: every read names a commit by its object name, never a branch, so a
 //! push in between changes nothing; content is read by the blob's object name that
 //! the commit's own tree gives, since the contents API follows symbolic links and
 //! shows submodules as files; only regular files are read, up to 16 MiB.
@@ -19,6 +26,10 @@ use crate::{
         ids::Sha,
         review::{coverage::Coverage, finding::Side},
         space::{PullRef, PullSnapshot, RepoRef},
+    },
+    git::{
+        change::GitChange,
+        mirror::{Mirrors, Remote, Wanted},
     },
     ports::{
         change::{Change, ChangeError},
@@ -89,21 +100,14 @@ pub(super) struct ApiChange {
 }
 
 impl ApiChange {
-    /// Opens `merge-base(base, head)..head`, where base is the branch as it is now:
-    /// the snapshot's base may be older than what the head has merged since, and
-    /// lines that came with that merge are no part of the pull request.
-    pub(super) async fn open(
+    /// Opens `merge-base(base tip, head)..head`.
+    async fn open(
         session: Arc<Session>,
         pull: &PullRef,
-        snapshot: &PullSnapshot,
+        base_tip: Sha,
+        head: &Sha,
     ) -> Result<Self, ChangeError> {
-        let head = &snapshot.head;
         let failed = |error| change_error(error, head);
-        let base_tip = session
-            .branch_tip(&pull.repo, &snapshot.base_ref)
-            .await
-            .map_err(failed)?
-            .unwrap_or_else(|| snapshot.base.clone());
         let listed = session
             .list_changes(pull, &base_tip, head)
             .await
@@ -293,6 +297,79 @@ impl ApiChange {
             None => Ok(None),
         }
     }
+}
+
+/// Opens a pull request's change, over git when there are mirrors and git is served.
+pub(super) async fn open(
+    session: &Arc<Session>,
+    mirrors: Option<&Mirrors>,
+    pull: &PullRef,
+    snapshot: &PullSnapshot,
+) -> Result<Box<dyn Change>, ChangeError> {
+    let repo = &pull.repo;
+    let base_tip = session
+        .branch_tip(repo, &snapshot.base_ref)
+        .await
+        .map_err(|error| change_error(error, &snapshot.base_ref))?
+        .unwrap_or_else(|| snapshot.base.clone());
+    if let Some(mirrors) = mirrors {
+        match over_git(session, mirrors, pull, snapshot, &base_tip).await {
+            Err(
+                ChangeError::Later { reason, .. } | ChangeError::User(reason) | ChangeError::Internal(reason),
+            ) if not_served(&reason) => {
+                tracing::warn!(repo = %repo.id, reason, "git is not served to us: reading over the API, which shows less");
+            }
+            outcome => return Ok(Box::new(outcome?)),
+        }
+    }
+    let change = ApiChange::open(session.clone(), pull, base_tip, &snapshot.head).await?;
+    Ok(Box::new(change))
+}
+
+async fn over_git(
+    session: &Session,
+    mirrors: &Mirrors,
+    pull: &PullRef,
+    snapshot: &PullSnapshot,
+    base_tip: &Sha,
+) -> Result<GitChange, ChangeError> {
+    let repo = &pull.repo;
+    let url = session.origin().clone_url(&repo.owner, &repo.name);
+    let token = session
+        .token(repo.installation)
+        .await
+        .map_err(|error| change_error(error, &snapshot.head))?;
+    let remote = Remote {
+        url: url
+            .parse()
+            .map_err(|_| ChangeError::Internal("a repository without an address for git".to_owned()))?,
+        token: Some(token.carrier.secret().clone()),
+    };
+    let wanted = Wanted {
+        pull: pull.number.0,
+        head: snapshot.head.clone(),
+        base_ref: snapshot.base_ref.clone(),
+        base: base_tip.clone(),
+    };
+    let key = format!("{}/{}", repo.workspace, repo.id);
+    mirrors.change(&key, &remote, &wanted).await
+}
+
+/// Whether git's words say that it will not be served next time either. A forge that
+/// cannot be reached now is no such case: less would be seen for no lasting reason.
+fn not_served(reason: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "authentication failed",
+        "could not read username",
+        "error: 403",
+        "error: 404",
+        "git program was not found",
+        "not valid: is this a git repository",
+        "repository not found",
+    ];
+    let reason = reason.to_ascii_lowercase();
+    WORDS.iter().any(|word| reason.contains(word))
+        || (reason.contains("repository '") && reason.contains("' not found"))
 }
 
 #[async_trait]

@@ -20,7 +20,7 @@ use crate::{
 use super::{
     client::Call,
     loose::{Loose, loose},
-    origin::repo_path,
+    origin::{encoded, repo_path},
     session::Session,
 };
 
@@ -42,6 +42,8 @@ loose! {
         additions: i64,
         deletions: i64,
     }
+
+    RefBody { object: CommitBody }
 
     CompareBody { merge_base_commit: CommitBody, files: Vec<FileBody> }
 }
@@ -95,13 +97,13 @@ impl Session {
 
     /// The tip of a branch; `None` when there is no such branch.
     pub(super) async fn branch_tip(&self, repo: &RepoRef, branch: &str) -> Result<Option<Sha>, ForgeError> {
-        loose! { BranchBody { commit: CommitBody } }
-        let path = repo_path(repo, &format!("/branches/{}", super::origin::encoded(branch)));
+        let parts: Vec<String> = branch.split('/').map(encoded).collect();
+        let path = repo_path(repo, &format!("/git/ref/heads/{}", parts.join("/")));
         match self.installed(repo.installation, Call::get(path)).await {
             Ok(answer) => {
-                let body: Loose<BranchBody> = answer.json()?;
-                let commit = body.0.and_then(|b| b.commit.0);
-                Ok(commit.and_then(|c| c.sha.as_ref()?.parse().ok()))
+                let body: Loose<RefBody> = answer.json()?;
+                let object = body.0.and_then(|b| b.object.0);
+                Ok(object.and_then(|c| c.sha.as_ref()?.parse().ok()))
             }
             Err(ForgeError::NotFound(_)) => Ok(None),
             Err(error) => Err(error),

@@ -34,6 +34,7 @@ use crate::{
         ids::{CheckRunId, InstallationId, ReviewId, Sha},
         space::{PullRef, PullSnapshot, RepoRef},
     },
+    git::mirror::Mirrors,
     ports::{
         change::{Change, ChangeError},
         clock::Clock,
@@ -44,7 +45,6 @@ use crate::{
     },
 };
 
-use change::ApiChange;
 use client::Call;
 use loose::{Loose, loose};
 use pager::Listed;
@@ -90,6 +90,7 @@ impl GitHubConfig {
 /// One App on one GitHub.
 pub struct GitHub {
     session: Arc<Session>,
+    mirrors: Option<Mirrors>,
     host: String,
 }
 
@@ -116,6 +117,7 @@ impl GitHub {
         Ok(Self {
             host: session.origin().host(),
             session: Arc::new(session),
+            mirrors: config.mirrors.clone().map(Mirrors::new),
         })
     }
 
@@ -125,14 +127,6 @@ impl GitHub {
     /// `Forbidden` when the forge does not take the key.
     pub async fn identify(&self) -> Result<(), ForgeError> {
         self.session.bot_login().await.map(drop)
-    }
-
-    /// The installation's token, for git over HTTPS.
-    ///
-    /// # Errors
-    /// As every read; `Forbidden` when the installation is gone or suspended.
-    pub async fn git_token(&self, installation: InstallationId) -> Result<SecretString, ForgeError> {
-        Ok(self.session.token(installation).await?.carrier.secret().clone())
     }
 }
 
@@ -190,8 +184,7 @@ impl Forge for GitHub {
     }
 
     async fn change(&self, pull: &PullRef, snapshot: &PullSnapshot) -> Result<Box<dyn Change>, ChangeError> {
-        let change = ApiChange::open(self.session.clone(), pull, snapshot).await?;
-        Ok(Box::new(change))
+        change::open(&self.session, self.mirrors.as_ref(), pull, snapshot).await
     }
 
     async fn check_runs(&self, repo: &RepoRef, sha: &Sha, name: &str) -> Result<Vec<CheckRun>, ForgeError> {
