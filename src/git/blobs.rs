@@ -116,6 +116,8 @@ impl Blobs {
             .repository
             .git("ls-tree")
             .args(["-z", "--full-tree", tree_ish, "--", path])
+            // A path that begins with `:` is a path.
+            .env("GIT_LITERAL_PATHSPECS", "1")
             .run()
             .await?;
         Ok(printed.split(|&b| b == 0).find_map(|line| {
