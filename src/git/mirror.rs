@@ -39,9 +39,12 @@ const DAMAGED: &[&str] = &[
     "bad object",
     "bad ref",
     "bad tree",
+    "cannot read existing object",
     "corrupt",
     "did not send all necessary objects",
     "inflate",
+    "missing blob",
+    "missing tree",
     "not a git repository",
     "unable to read",
 ];
