@@ -132,14 +132,15 @@ fn raws(printed: &[u8]) -> Option<Vec<Raw>> {
         let [old_mode, new_mode, old_oid, new_oid, status] = words[..] else {
             return None;
         };
-        let first = fields.next()?.to_vec();
+        let mut path = || fields.next().filter(|p| !p.is_empty()).map(<[u8]>::to_vec);
+        let first = path()?;
         let (status, path) = match status.as_bytes().first()? {
             b'A' => (FileStatus::Added, None),
             b'D' => (FileStatus::Removed, None),
             b'M' => (FileStatus::Modified, None),
             b'T' => (FileStatus::TypeChanged, None),
-            b'R' => (FileStatus::Renamed, Some(fields.next()?.to_vec())),
-            b'C' => (FileStatus::Copied, Some(fields.next()?.to_vec())),
+            b'R' => (FileStatus::Renamed, Some(path()?)),
+            b'C' => (FileStatus::Copied, Some(path()?)),
             _ => return None,
         };
         raws.push(Raw {
