@@ -7,7 +7,7 @@ use diffy::patch_set::{FileMode, FileOperation, ParseOptions, PatchSet};
 use super::{
     error::{DiffError, HunkFault},
     file::{ChangedFile, FileStatus},
-    patch::{HunkHeader, LineKind, Patch},
+    patch::{Hunk, HunkHeader, LineKind, Patch},
 };
 
 /// The text of one file's patch that is kept: 8 MiB. Above it the file is unseen.
@@ -164,12 +164,19 @@ fn section(reader: &mut Reader<'_>) -> Result<(Vec<u8>, ChangedFile), DiffError>
             None => file.unseen = Some(TOO_LARGE.to_owned()),
         }
     }
-    let one_sided = |count: fn(&super::Hunk) -> u32| {
-        file.hunks().len() <= 1 && file.hunks().iter().all(|h| count(h) == 0)
+    // A whole file is one hunk from its first line on, with nothing on the other side.
+    let whole = |of: fn(&Hunk) -> (u32, u32)| match file.hunks() {
+        [] => true,
+        [hunk] => of(hunk) == (1, 0),
+        _ => false,
     };
     match status {
-        FileStatus::Added if !one_sided(|h| h.old_count) => Err(fault("an added file with an old side")),
-        FileStatus::Removed if !one_sided(|h| h.new_count) => Err(fault("a removed file with a new side")),
+        FileStatus::Added if !whole(|h| (h.new_start, h.old_count)) => {
+            Err(fault("an added file is not whole"))
+        }
+        FileStatus::Removed if !whole(|h| (h.old_start, h.new_count)) => {
+            Err(fault("a removed file is not whole"))
+        }
         _ => Ok((new, file)),
     }
 }

@@ -272,6 +272,30 @@ fn a_path_that_comes_twice_is_refused_unless_its_type_changed() {
 }
 
 #[test]
+fn an_added_or_removed_file_is_whole() {
+    let gone =
+        "diff --git a/f b/f\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/f\n+++ /dev/null\n";
+    let new = "diff --git a/f b/f\nnew file mode 120000\nindex 0000000..1111111\n--- /dev/null\n+++ b/f\n";
+    for (head, hunks) in [
+        (gone, "@@ -2 +0,0 @@\n-a\n"),
+        (gone, "@@ -1 +1 @@\n-a\n+b\n"),
+        (gone, "@@ -1 +0,0 @@\n-a\n@@ -3 +0,0 @@\n-b\n"),
+        (new, "@@ -0,0 +2 @@\n+a\n"),
+        (new, "@@ -1 +1,2 @@\n a\n+b\n"),
+    ] {
+        let text = format!("{head}{hunks}");
+        assert!(parse(text.as_bytes()).is_err(), "{text}");
+    }
+    let both = format!("{gone}@@ -1,2 +0,0 @@\n-a\n-b\n{new}@@ -0,0 +1,2 @@\n+c\n+d\n");
+    let file = &parse(both.as_bytes()).unwrap()[0];
+    let shown = |side| [1, 2].map(|n| file.line_text(side, n).unwrap());
+    assert_eq!(
+        (shown(Side::Left), shown(Side::Right)),
+        ([b"a", b"b"].map(|l| &l[..]), [b"c", b"d"].map(|l| &l[..]))
+    );
+}
+
+#[test]
 fn a_file_that_is_too_large_is_listed_as_unseen_and_hides_no_other() {
     let count = MAX_PATCH_LINES + 1;
     let big = format!("@@ -0,0 +1,{count} @@\n{}", "+x\n".repeat(count));
