@@ -378,3 +378,6 @@ async fn read_to(
     (&mut pipe).take(limit as u64 + 1).read_to_end(&mut read).await?;
     Ok((read.len() <= limit).then_some(read))
 }
+
+#[cfg(test)]
+mod tests;
