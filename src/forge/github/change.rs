@@ -425,3 +425,7 @@ pub(super) fn change_error(error: ForgeError, what: &impl ToString) -> ChangeErr
         other => ChangeError::Internal(other.to_string()),
     }
 }
+
+#[cfg(test)]
+#[path = "change_tests.rs"]
+mod tests;

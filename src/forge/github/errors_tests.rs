@@ -77,7 +77,8 @@ fn silence_is_unknown_only_for_a_write_that_was_sent() {
 fn the_wait_is_the_forges_own_and_bounded() {
     let reset = |seconds: i64| (NOW.0 / 1000 + seconds).to_string();
     let (soon, far) = (reset(90), reset(90_000));
-    let cases: &[(u16, &[(&str, &str)], i64)] = &[
+    type Case<'a> = (u16, &'a [(&'a str, &'a str)], i64);
+    let cases: &[Case<'_>] = &[
         (429, &[("retry-after", "30")], 30_000),
         (429, &[("retry-after", " 30 ")], 30_000),
         (429, &[("retry-after", "0")], 1_000),
