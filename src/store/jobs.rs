@@ -235,7 +235,8 @@ impl Tx {
     /// Whether the job was given up and did not succeed since.
     pub async fn is_dead(&mut self, kind: JobKind, key: &str) -> Result<bool, StoreError> {
         const SQL: &str = "SELECT COUNT(*) FROM job WHERE kind = $1 AND key = $2 AND state = 'dead'";
-        let count: i64 = on!(self, c => sqlx::query_scalar(SQL).bind(kind).bind(key).fetch_one(c).await?);
+        let key = storable(key);
+        let count: i64 = on!(self, c => sqlx::query_scalar(SQL).bind(kind).bind(&*key).fetch_one(c).await?);
         Ok(count > 0)
     }
 

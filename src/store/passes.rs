@@ -99,16 +99,18 @@ impl Tx {
         Ok(on!(self, c => sqlx::query_as(SQL).bind(space).fetch_optional(c).await?))
     }
 
-    /// Spaces with a pass that has not ended, and spaces whose revision should have
-    /// one and has none, reachable ones only and without those a job waits for.
+    /// Spaces with a pass that has not ended, and open ones whose revision should have
+    /// one and has none: reachable ones only, and without those a job waits for or runs
+    /// on. A job that was given up does not count: its pass still has to end.
     pub async fn spaces_to_tend(&mut self, limit: i64) -> Result<Vec<SpaceId>, StoreError> {
+        // Two short lists by their own indexes; closed spaces are never looked at.
         const SQL: &str = "SELECT s.id FROM space s \
             JOIN repo r ON r.workspace = s.workspace AND r.id = s.repo JOIN installation i ON i.id = r.installation \
-            WHERE r.reachable = TRUE AND i.state = 'active' AND (\
-            EXISTS (SELECT 1 FROM pass p WHERE p.space = s.id AND p.outcome IS NULL) \
-            OR (s.state = 'open' AND s.draft = FALSE \
-            AND NOT EXISTS (SELECT 1 FROM pass p WHERE p.space = s.id AND p.rev = s.rev))) \
-            AND NOT EXISTS (SELECT 1 FROM job j WHERE j.kind = 'review_space' AND j.key = s.id) \
+            WHERE s.id IN (SELECT p.space FROM pass p WHERE p.outcome IS NULL UNION SELECT o.id FROM space o \
+            WHERE o.state = 'open' AND o.draft = FALSE AND o.kind = 'pull_request' \
+            AND NOT EXISTS (SELECT 1 FROM pass q WHERE q.space = o.id AND q.rev = o.rev)) \
+            AND r.reachable = TRUE AND i.state = 'active' AND NOT EXISTS (SELECT 1 FROM job j \
+            WHERE j.kind = 'review_space' AND j.key = s.id AND j.state IN ('ready', 'running')) \
             ORDER BY s.id LIMIT $1";
         Ok(on!(self, c => sqlx::query_scalar(SQL).bind(limit).fetch_all(c).await?))
     }

@@ -118,6 +118,10 @@ async fn costs(home: &Home, meter: &Meter, space: &Space) -> BTreeMap<&'static s
     cost!("finalized_count", tx => tx.finalized_count(&space.id));
     cost!("end_pass", tx => tx.end_pass(&pass, Outcome::Finalized, None, Some(&verdict), far));
     cost!("unended_passes", tx => tx.unended_passes(100));
+    cost!("running_pass", tx => tx.running_pass(&space.id));
+    cost!("spaces_to_tend", tx => tx.spaces_to_tend(100));
+    cost!("is_dead", tx => tx.is_dead(JobKind::ReviewSpace, "s"));
+    cost!("release_leases", tx => tx.release_leases(far));
     cost!("contributions", tx => tx.contributions(&pass.id));
     cost!("check", tx => tx.check(&key));
     cost!("want_check", tx => tx.want_check(&key, b"new", true));

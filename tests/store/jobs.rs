@@ -204,6 +204,19 @@ stories! {
         assert_eq!(next().await, Some(Timestamp(170)), "the twin waits for the lease, not for its own time");
     }
 
+    async fn the_only_process_ends_the_leases_of_the_one_before_it(home) {
+        let db = &home.db;
+        enqueue(db, "running", 0).await;
+        claim(db, 0, "old").await.unwrap();
+        enqueue(db, "later", 900).await;
+        let mut tx = db.write().await.unwrap();
+        tx.release_leases(Timestamp(5)).await.unwrap();
+        tx.commit().await.unwrap();
+        let again = claim(db, 5, "new").await.unwrap();
+        assert_eq!((again.key.as_str(), again.attempts), ("running", 2));
+        assert_eq!(claim(db, 5, "early").await, None, "what waits for its time still waits");
+    }
+
     async fn a_job_and_the_fact_it_follows_from_are_one(home) {
         let mut tx = home.db.write().await.unwrap();
         tx.enqueue(JobKind::ReviewSpace, "s", Timestamp(0)).await.unwrap();

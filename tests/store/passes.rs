@@ -152,6 +152,45 @@ stories! {
         assert_eq!(tx.unended_passes(10).await.unwrap(), [late]);
     }
 
+    /// What the reaper asks for: nothing that ends by itself, nothing out of reach.
+    async fn a_space_that_nobody_works_on_is_found(home) {
+        let (one, two, three) = (home.room(1, 2, 1).await, home.room(1, 2, 2).await, home.room(4, 2, 1).await);
+        let mut tx = home.db.write().await.unwrap();
+        let all = vec![one.id.clone(), two.id.clone(), three.id.clone()];
+        assert_eq!(tx.spaces_to_tend(9).await.unwrap(), all, "none has a pass");
+        assert_eq!(tx.spaces_to_tend(1).await.unwrap(), [one.id.clone()]);
+        // A pass that runs needs tending too, and one that ended does not.
+        let pass = crate::home::pass(&one);
+        assert!(tx.open_pass(&pass).await.unwrap());
+        assert_eq!(tx.running_pass(&one.id).await.unwrap().as_ref(), Some(&pass));
+        assert_eq!(tx.spaces_to_tend(9).await.unwrap(), all);
+        assert!(tx.end_pass(&pass, Outcome::Broken, None, None, Timestamp(5)).await.unwrap());
+        assert_eq!(tx.running_pass(&one.id).await.unwrap(), None);
+        assert_eq!(tx.spaces_to_tend(9).await.unwrap(), [two.id.clone(), three.id.clone()]);
+        // A closed pull request needs none, but a pass that was left behind in it does.
+        let mut closed = snapshot('b');
+        closed.state = jury::domain::space::PullState::Closed;
+        let left = crate::home::pass(&three);
+        assert!(tx.open_pass(&left).await.unwrap());
+        assert!(tx.move_space(&two.id, 1, &closed).await.unwrap());
+        assert!(tx.move_space(&three.id, 1, &closed).await.unwrap());
+        assert_eq!(tx.spaces_to_tend(9).await.unwrap(), [three.id.clone()]);
+        // A job that waits or runs is enough; one that was given up is not.
+        let kind = jury::store::JobKind::ReviewSpace;
+        tx.enqueue(kind, three.id.as_str(), Timestamp(0)).await.unwrap();
+        assert_eq!(tx.spaces_to_tend(9).await.unwrap(), []);
+        let job = tx.claim_job(Timestamp(0), 9, "c", &[kind]).await.unwrap().unwrap();
+        assert_eq!(tx.spaces_to_tend(9).await.unwrap(), []);
+        assert!(tx.bury_job(&job, "it panicked").await.unwrap());
+        assert!(tx.is_dead(kind, three.id.as_str()).await.unwrap());
+        assert_eq!(tx.spaces_to_tend(9).await.unwrap(), [three.id.clone()]);
+        // Out of reach.
+        let ws = &three.pull.repo.workspace;
+        let state = jury::store::InstallationState::Suspended;
+        assert!(tx.put_installation(three.pull.repo.installation, ws, state).await.unwrap());
+        assert_eq!(tx.spaces_to_tend(9).await.unwrap(), []);
+    }
+
     async fn a_snapshot_without_a_verdict_or_the_reverse_is_a_fault_of_ours(home) {
         let space = home.room(1, 2, 3).await;
         let pass = home.pass(&space).await;
