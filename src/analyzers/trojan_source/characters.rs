@@ -160,8 +160,12 @@ fn grade_of(chars: &[char], i: usize, first: bool) -> Option<Grade> {
         '\u{E0000}'..='\u{E007F}' => (!in_flag(chars, i)).then_some(Grade::Hostile),
         '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => {
             let selects = |c: char| matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
-            if before.is_some_and(selects) || after.is_some_and(selects) {
+            let beside = [before, after].into_iter().flatten().filter(|b| selects(*b));
+            if beside.clone().any(|b| b != c) {
+                // Different ones in a row select nothing: they carry something.
                 Some(Grade::Hostile)
+            } else if beside.count() > 0 {
+                Some(Grade::Odd)
             } else {
                 (!before.is_some_and(|b| takes_variation(b, after))).then_some(Grade::Odd)
             }
