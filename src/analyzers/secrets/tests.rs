@@ -234,7 +234,12 @@ fn provider_shapes_may_block_and_guesses_do_not() {
 
 #[test]
 fn a_signed_token_in_a_test_weighs_less() {
-    let line = format!("t = eyJ{}.eyJ{}.{}\n", r(BASE62, 30), r(BASE62, 60), r(BASE62, 43));
+    let line = format!(
+        "t = eyJ{}.eyJ{}.{}\n",
+        r(BASE62, 30),
+        r(BASE62, 60),
+        r(BASE62, 43)
+    );
     assert_eq!(rules("tests/a.rs", &line), ["p2 secrets/jwt tests/a.rs:1"]);
     assert_eq!(rules("src/a.rs", &line), ["p1 secrets/jwt src/a.rs:1"]);
 }
