@@ -1,5 +1,6 @@
 //! Wires the parts together and decides nothing.
 
+mod demo;
 mod review;
 pub mod serve;
 pub mod system;
@@ -27,16 +28,15 @@ pub fn main() -> ExitCode {
     };
     let done = match command {
         Command::Review(args) => review::run(&args),
-        Command::Serve(_) | Command::Demo(_) | Command::Migrate(_) => {
-            Err(Fault::new("this command is not wired yet"))
-        }
+        Command::Serve(args) => serve::run(args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Migrate(args) => serve::migrate(args),
     };
     done.unwrap_or_else(|fault| failed(&fault))
 }
 
-#[expect(clippy::print_stderr, reason = "the one place where a fault is told")]
 fn failed(fault: &Fault) -> ExitCode {
-    eprintln!("jury: {fault}");
+    cli::complain(&fault.to_string());
     ExitCode::from(2)
 }
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! `jury serve`: the server and its workers in one process.
 
-use std::{fs::File, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{fs::File, net::SocketAddr, path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 
 use crate::{
     analyzers,
-    config::{Config, Database, ReadBy, Storage},
+    cli::{self, Fault, MigrateArgs, ServeArgs},
+    config::{self, Config, ConfigError, Database, Flags, Inputs, Loaded, ReadBy, Storage},
     domain::review::fingerprint::Fingerprinter,
     forge::github::{GitHub, GitHubConfig},
     ports::{clock::Clock, ids::Ids},
@@ -18,10 +19,10 @@ use crate::{
         work,
     },
     store::{self, Db, Inbox, InboxWriter, JobKind, Schema, StoreError},
-    telemetry::metrics::Metrics,
+    telemetry::{self, metrics::Metrics},
 };
 
-use super::system::random;
+use super::system::{SystemClock, SystemIds, random};
 
 /// Why the server does not start; words for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +61,83 @@ pub struct Running {
     inbox: InboxWriter,
     /// Held for the life of the server; `None` on Postgres.
     _alone: Option<File>,
+}
+
+/// Runs `jury serve` until it is told to stop.
+pub(super) fn run(args: ServeArgs) -> Result<ExitCode, Fault> {
+    let config = loaded(args.into(), config::load)?;
+    telemetry::logs::install().map_err(|error| Fault::new(error.to_string()))?;
+    let metrics = Metrics::install().map_err(|error| Fault::new(error.to_string()))?;
+    runtime()?.block_on(async {
+        let shutdown = Shutdown::new();
+        shutdown
+            .on_signals()
+            .map_err(|error| Fault::new(format!("cannot listen for signals: {error}")))?;
+        let parts = Parts {
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            metrics: metrics.clone(),
+            shutdown,
+            workers: true,
+        };
+        let upkeep = tokio::spawn(async move {
+            let mut pause = tokio::time::interval(Duration::from_secs(5));
+            loop {
+                pause.tick().await;
+                metrics.upkeep();
+            }
+        });
+        let running = start(&config, parts)
+            .await
+            .map_err(|error| Fault::new(error.to_string()))?;
+        tracing::info!(address = %running.address, api = %config.github.api_url, "serving");
+        running.finish().await;
+        upkeep.abort();
+        tracing::info!("stopped");
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Runs `jury migrate`: the database up to date, and nothing else.
+pub(super) fn migrate(args: MigrateArgs) -> Result<ExitCode, Fault> {
+    let storage = loaded(args.into(), config::load_storage)?;
+    runtime()?.block_on(async {
+        let db = open(&storage)
+            .await
+            .map_err(|error| Fault::new(error.to_string()))?;
+        let version = db
+            .migrate()
+            .await
+            .map_err(|error| Fault::new(error.to_string()))?;
+        db.close().await;
+        cli::print(&format!("the database is at version {version}"))?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Fault::new(format!("cannot start: {error}")))
+}
+
+/// Reads the configuration of the process, and tells its warnings.
+fn loaded<T>(
+    flags: Flags,
+    load: impl FnOnce(&Inputs<'_>) -> Result<Loaded<T>, ConfigError>,
+) -> Result<T, Fault> {
+    let env = std::env::vars().collect();
+    let loaded = load(&Inputs {
+        env: &env,
+        flags,
+        read: &config::read_file,
+    })
+    .map_err(|error| Fault::lines(&error.0))?;
+    for warning in &loaded.warnings {
+        cli::complain(&format!("warning: {warning}"));
+    }
+    Ok(loaded.value)
 }
 
 /// Opens the database that the configuration names, up to date.
@@ -149,7 +227,7 @@ pub async fn context(
                 .map(|url| url.as_str().trim_end_matches('/').to_owned()),
             pass_limit_ms: ms(config.limits.pass),
             lease_ms: ms(lease),
-            workers: config.limits.passes,
+            passes: config.limits.passes,
             ..Settings::default()
         }),
     })

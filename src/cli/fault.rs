@@ -13,6 +13,11 @@ impl Fault {
     pub fn new(words: impl AsRef<str>) -> Self {
         Self(one_line(words.as_ref()))
     }
+
+    /// Several faults at once, told one after the other.
+    pub fn lines(lines: &[String]) -> Self {
+        Self::new(lines.join("; "))
+    }
 }
 
 impl std::fmt::Display for Fault {

@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::config::Flags;
 
 pub use fault::{Fault, parse_fault};
-pub use output::{print, show};
+pub use output::{complain, print, show};
 pub use progress::Progress;
 pub use review::{Reviewed, review};
 

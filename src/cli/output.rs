@@ -30,6 +30,15 @@ pub fn print(text: &str) -> Result<(), Fault> {
     quiet_when_gone(writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush()))
 }
 
+/// One line on stderr, after the program's name.
+#[expect(
+    clippy::print_stderr,
+    reason = "the one place where something is told beside the result"
+)]
+pub fn complain(line: &str) {
+    eprintln!("jury: {line}");
+}
+
 fn coloured(out: &mut impl Write, lines: &[TextLine]) -> io::Result<()> {
     for line in lines {
         // No blanks at the end, inside a colour or not.

@@ -74,8 +74,8 @@ pub struct Settings {
     pub attempts: i64,
     /// Milliseconds between repositories when open pull requests are listed.
     pub pace_ms: i64,
-    /// How many jobs, and how many deliveries, are worked on at once.
-    pub workers: usize,
+    /// How many passes run at once.
+    pub passes: usize,
 }
 
 impl Default for Settings {
@@ -88,7 +88,7 @@ impl Default for Settings {
             lease_ms: 60 * 1000,
             attempts: 8,
             pace_ms: 250,
-            workers: 4,
+            passes: 4,
         }
     }
 }

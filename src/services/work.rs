@@ -15,8 +15,21 @@ use crate::store::{Delivery, Job, JobKind};
 
 use super::{Context, Failure, backoff_ms, converge_check, converge_review, intake, reap, reconcile, review};
 
-/// Every kind of job, most urgent first.
-const KINDS: &[JobKind] = JobKind::ALL;
+/// Reviewing takes its time; what it comes to, and what is said at its start, must
+/// not wait behind it. So publishing has workers of its own.
+const REVIEWING: &[JobKind] = &[JobKind::ReviewSpace];
+
+/// Every other kind.
+const PUBLISHING: &[JobKind] = &[
+    JobKind::SyncCheck,
+    JobKind::SyncReview,
+    JobKind::ListPulls,
+    JobKind::ListRepositories,
+    JobKind::ListInstallations,
+];
+
+/// Workers that publish. They wait for the forge nearly all the time.
+const PUBLISHERS: usize = 4;
 
 /// How many deliveries one claim takes.
 const BATCH: i64 = 32;
@@ -29,8 +42,13 @@ const POLL: Duration = Duration::from_millis(500);
 pub async fn run(ctx: Context, stop: watch::Receiver<bool>) {
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(keep_at(ctx.clone(), stop.clone(), take_deliveries));
-    for _ in 0..ctx.settings.workers {
-        tasks.spawn(keep_at(ctx.clone(), stop.clone(), take_job));
+    for _ in 0..PUBLISHERS {
+        tasks.spawn(keep_at(ctx.clone(), stop.clone(), |ctx| {
+            take_job(ctx, PUBLISHING)
+        }));
+    }
+    for _ in 0..ctx.settings.passes {
+        tasks.spawn(keep_at(ctx.clone(), stop.clone(), |ctx| take_job(ctx, REVIEWING)));
     }
     tasks.spawn(reap_regularly(ctx, stop));
     while let Some(ended) = tasks.join_next().await {
@@ -43,7 +61,9 @@ pub async fn run(ctx: Context, stop: watch::Receiver<bool>) {
 /// Does everything that is due now. For tests and one-shot commands.
 pub async fn run_until_idle(ctx: &Context) -> Result<(), Failure> {
     loop {
-        let took = take_deliveries(ctx.clone()).await? || take_job(ctx.clone()).await?;
+        let took = take_deliveries(ctx.clone()).await?
+            || take_job(ctx.clone(), PUBLISHING).await?
+            || take_job(ctx.clone(), REVIEWING).await?;
         if !took {
             return Ok(());
         }
@@ -125,11 +145,11 @@ async fn take_delivery(ctx: &Context, delivery: &Delivery, claim: &str) -> Resul
 }
 
 /// Carries out one job. Says whether there was one.
-async fn take_job(ctx: Context) -> Result<bool, Failure> {
+async fn take_job(ctx: Context, kinds: &[JobKind]) -> Result<bool, Failure> {
     let claim = ctx.ids.next();
     let mut tx = ctx.db.write().await?;
     let job = tx
-        .claim_job(ctx.now(), ctx.settings.lease_ms, &claim, KINDS)
+        .claim_job(ctx.now(), ctx.settings.lease_ms, &claim, kinds)
         .await?;
     tx.commit().await?;
     let Some(job) = job else { return Ok(false) };
