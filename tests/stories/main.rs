@@ -1,3 +1,13 @@
-//! Stories: what a person does and what he then sees, through the real program.
+//! Stories: what a person does and what he then sees, through the real program
+//! and over the emulator on real HTTP.
+#![allow(missing_docs, reason = "a test binary")]
 
+mod deliveries;
+mod faults;
+#[path = "../support/postgres.rs"]
+mod postgres;
+mod publishing;
+mod pull_requests;
+mod recovery;
 mod review_local;
+mod room;

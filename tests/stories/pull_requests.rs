@@ -1,0 +1,417 @@
+//! What becomes of a pull request, as a person sees it on the forge.
+
+use jury::emulator::Edit;
+
+use crate::{
+    faults,
+    room::{REPO, Room, Setup},
+};
+
+const CLEAN: &str = "pub fn one() -> u32 {\n    1\n}\n\npub fn two() -> u32 {\n    2\n}\n";
+
+fn clean() -> Vec<Edit> {
+    vec![
+        Edit::write("src/lib.rs", CLEAN),
+        Edit::write("tests/two.rs", "#[test]\nfn two() {}\n"),
+    ]
+}
+
+#[tokio::test]
+async fn faults_block_and_their_mending_ships() {
+    let room = Room::open().await;
+    let (number, faulty) = room
+        .reviewed(
+            "feature",
+            &[
+                Edit::write("src/lib.rs", faults::with_conflict()),
+                Edit::write("src/net.rs", faults::with_token()),
+            ],
+        )
+        .await;
+    assert_eq!(room.shown(&faulty).await, ["completed/failure"]);
+    assert_eq!(room.review_states(number).await, ["CHANGES_REQUESTED"]);
+    let said = room.comments(number).await;
+    assert!(
+        said.contains(&"src/net.rs:2".to_owned()) && said.contains(&"src/lib.rs:2".to_owned()),
+        "{said:?}"
+    );
+
+    let fixed = room.push(
+        "feature",
+        &[
+            Edit::write("src/lib.rs", CLEAN),
+            Edit::remove("src/net.rs"),
+            Edit::write("tests/two.rs", "#[test]\nfn two() {}\n"),
+        ],
+    );
+    room.settle().await;
+    assert_eq!(room.shown(&fixed).await, ["completed/success"]);
+    assert_eq!(
+        room.review_states(number).await,
+        ["DISMISSED"],
+        "our own request for changes is taken back"
+    );
+    assert_eq!(
+        room.people.merge_blockers(REPO, number).unwrap(),
+        Vec::<String>::new()
+    );
+
+    let everything: String = room
+        .emulator
+        .record()
+        .iter()
+        .map(|e| format!("{:?}", e.body))
+        .collect();
+    assert!(
+        !everything.contains(&faults::token()),
+        "the secret was repeated to the forge"
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_clean_change_ships_without_a_word_beside_its_check() {
+    let room = Room::open().await;
+    let (number, head) = room.reviewed("feature", &clean()).await;
+    assert_eq!(room.shown(&head).await, ["completed/success"]);
+    assert!(room.reviews(number).await.is_empty());
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn what_was_said_once_is_not_said_again_on_the_next_push() {
+    let room = Room::open().await;
+    let (number, _) = room
+        .reviewed("feature", &[Edit::write("src/net.rs", faults::with_token())])
+        .await;
+    assert_eq!(room.comments(number).await, ["src/net.rs:2"]);
+    // The fault moves down, nothing else happens to it.
+    let moved = format!("//! One more line.\n{}", faults::with_token());
+    let head = room.push("feature", &[Edit::write("src/net.rs", moved)]);
+    room.settle().await;
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    assert_eq!(
+        room.reviews(number).await.len(),
+        1,
+        "the request for changes still stands"
+    );
+    assert_eq!(room.sent("POST", &format!("/pulls/{number}/reviews")), 1);
+    let passes = room.passes().await;
+    let ids: Vec<_> = passes
+        .iter()
+        .map(|p| {
+            p.snapshot
+                .as_ref()
+                .unwrap()
+                .findings
+                .iter()
+                .map(|f| f.id.clone())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(ids[0], ids[1], "it is the same finding");
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_fault_that_comes_back_after_it_was_settled_blocks_again_and_is_said_again() {
+    let room = Room::open().await;
+    let (number, _) = room
+        .reviewed("feature", &[Edit::write("src/net.rs", faults::with_token())])
+        .await;
+    room.push("feature", &[Edit::write("src/net.rs", "//! Nothing.\n")]);
+    room.settle().await;
+    let head = room.push("feature", &[Edit::write("src/net.rs", faults::with_token())]);
+    room.settle().await;
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    assert_eq!(
+        room.review_states(number).await,
+        ["DISMISSED", "CHANGES_REQUESTED"]
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_draft_waits_for_its_author_and_is_reviewed_when_it_is_ready() {
+    let room = Room::open().await;
+    let head = room.push("feature", &clean());
+    let number = room.open_pull_as("feature", true);
+    room.settle().await;
+    assert_eq!(room.shown(&head).await, ["completed/action_required"]);
+    assert!(room.passes().await.is_empty(), "a draft is not reviewed");
+    room.tick();
+    room.people.set_draft(REPO, number, false, "mona").unwrap();
+    room.settle().await;
+    assert_eq!(room.shown(&head).await.last().unwrap(), "completed/success");
+    room.tick();
+    room.people.set_draft(REPO, number, true, "mona").unwrap();
+    room.settle().await;
+    assert_eq!(
+        room.shown(&head).await.last().unwrap(),
+        "completed/action_required",
+        "a draft again"
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_person_asks_for_the_check_to_run_again() {
+    let room = Room::open().await;
+    let (number, head) = room.reviewed("feature", &clean()).await;
+    room.people.rerequest_check(REPO, number, "jury", "mona").unwrap();
+    room.settle().await;
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/success", "completed/success"],
+        "a run of its own"
+    );
+    room.people
+        .rerequest_suite(REPO, number, room.app, "mona")
+        .unwrap();
+    room.settle().await;
+    assert_eq!(room.shown(&head).await.len(), 3);
+    assert_eq!(room.passes().await.len(), 3);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn another_base_is_another_change() {
+    let room = Room::open().await;
+    room.push("release", &[Edit::write("src/net.rs", faults::with_token())]);
+    // The token is in `release` already, so it is none of this change's against it.
+    room.people
+        .push(jury::emulator::Push {
+            repo: REPO,
+            branch: "feature",
+            by: "mona",
+            message: "On release",
+            edits: &clean(),
+            onto: Some("release"),
+        })
+        .unwrap();
+    let number = room.open_pull("feature");
+    room.settle().await;
+    let head = room.people.head_sha(REPO, number).unwrap();
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    room.tick();
+    room.people.set_base(REPO, number, "release", "mona").unwrap();
+    room.settle().await;
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/failure", "completed/success"]
+    );
+    assert_eq!(room.review_states(number).await, ["DISMISSED"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_closed_pull_request_is_left_alone_and_reviewed_again_when_reopened() {
+    let room = Room::open().await;
+    let (number, head) = room.reviewed("feature", &clean()).await;
+    room.tick();
+    room.people.close(REPO, number, "mona").unwrap();
+    room.settle().await;
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/success"],
+        "a completed check stays"
+    );
+    room.tick();
+    room.people.reopen(REPO, number, "mona").unwrap();
+    room.settle().await;
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/success", "completed/success"]
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn two_pull_requests_with_one_head_show_the_worst_of_both() {
+    let room = Room::open().await;
+    room.push("release", &[Edit::write("src/net.rs", faults::with_token())]);
+    room.people
+        .push(jury::emulator::Push {
+            repo: REPO,
+            branch: "one",
+            by: "mona",
+            message: "On release",
+            edits: &clean(),
+            onto: Some("release"),
+        })
+        .unwrap();
+    room.people.reset_branch(REPO, "two", "one", "mona").unwrap();
+    let into_release = {
+        room.tick();
+        room.people
+            .open_pull(jury::emulator::OpenPull {
+                repo: REPO,
+                by: "mona",
+                title: "Into release",
+                body: None,
+                head_repo: None,
+                head: "one",
+                base: "release",
+                draft: false,
+            })
+            .unwrap()
+    };
+    room.settle().await;
+    let head = room.people.head_sha(REPO, into_release).unwrap();
+    assert_eq!(room.shown(&head).await.last().unwrap(), "completed/success");
+    let into_main = room.open_pull("two");
+    room.settle().await;
+    assert_eq!(room.people.head_sha(REPO, into_main).unwrap(), head);
+    assert_eq!(room.shown(&head).await.last().unwrap(), "completed/failure");
+    let last = room.check_runs(&head).await.pop().unwrap();
+    let summary = last["output"]["summary"].as_str().unwrap();
+    assert!(
+        summary.contains("2 open pull requests share this commit"),
+        "{summary}"
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn d49_what_the_base_branch_did_meanwhile_is_not_the_pull_requests() {
+    let room = Room::open().await;
+    room.push("feature", &clean());
+    room.people
+        .push(jury::emulator::Push {
+            repo: REPO,
+            branch: "main",
+            by: "mona",
+            message: "Elsewhere",
+            edits: &[Edit::write("src/net.rs", faults::with_token())],
+            onto: None,
+        })
+        .unwrap();
+    let number = room.open_pull("feature");
+    room.settle().await;
+    let head = room.people.head_sha(REPO, number).unwrap();
+    assert_eq!(room.shown(&head).await, ["completed/success"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn l41_a_pull_request_from_a_fork_is_reviewed_also_when_the_fork_is_gone() {
+    let room = Room::open().await;
+    room.people.user("stranger");
+    let fork = room.people.fork(REPO, "stranger").unwrap();
+    room.tick();
+    let head = room
+        .people
+        .push(jury::emulator::Push {
+            repo: &fork,
+            branch: "patch-1",
+            by: "stranger",
+            message: "From outside",
+            edits: &[Edit::write("src/net.rs", faults::with_token())],
+            onto: None,
+        })
+        .unwrap();
+    room.emulator.hooks().pause();
+    let number = room
+        .people
+        .open_pull(jury::emulator::OpenPull {
+            repo: REPO,
+            by: "stranger",
+            title: "From outside",
+            body: None,
+            head_repo: Some(&fork),
+            head: "patch-1",
+            base: "main",
+            draft: false,
+        })
+        .unwrap();
+    room.people.delete_repo(&fork).unwrap();
+    room.emulator.hooks().resume();
+    room.settle().await;
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    assert_eq!(room.review_states(number).await, ["CHANGES_REQUESTED"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn an_owner_may_make_the_gate_advisory_but_never_for_a_block() {
+    let room = Room::with(Setup::default().file(
+        ".github/jury.toml",
+        "gate = \"advisory\"\n[consensus]\nquorum = 2\n",
+    ))
+    .await;
+    // With a quorum of two the verifier alone does not confirm: a hold, shown as neutral.
+    let (_, head) = room
+        .reviewed("feature", &[Edit::write("src/net.rs", faults::with_token())])
+        .await;
+    assert_eq!(room.shown(&head).await, ["completed/neutral"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_policy_in_the_pull_request_changes_nothing_in_its_own_review() {
+    let room = Room::open().await;
+    let (_, head) = room
+        .reviewed(
+            "feature",
+            &[
+                Edit::write(
+                    ".github/jury.toml",
+                    "gate = \"advisory\"\n[axes.security]\ngated = false\n[consensus]\nquorum = 9\n",
+                ),
+                Edit::write("src/net.rs", faults::with_token()),
+            ],
+        )
+        .await;
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_broken_policy_fails_closed_and_says_where_and_what_was_meant() {
+    let room =
+        Room::with(Setup::default().file(".github/jury.toml", "publish = \"auto\"\ngait = \"advisory\"\n"))
+            .await;
+    let (_, head) = room.reviewed("feature", &clean()).await;
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    let run = room.check_runs(&head).await.pop().unwrap();
+    let summary = run["output"]["summary"].as_str().unwrap();
+    assert!(
+        summary.contains("jury.toml") && summary.contains('2') && summary.contains("gate"),
+        "{summary}"
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_server_may_lock_what_repositories_would_change() {
+    let setup = Setup::default().file(
+        ".github/jury.toml",
+        "gate = \"advisory\"\n[consensus]\nquorum = 2\n",
+    );
+    let room = Room::with(setup.env("JURY_POLICY_LOCKED", "gate")).await;
+    let (_, head) = room
+        .reviewed("feature", &[Edit::write("src/net.rs", faults::with_token())])
+        .await;
+    assert_eq!(room.shown(&head).await, ["completed/action_required"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_review_that_waits_for_approval_keeps_the_check_from_passing() {
+    let room = Room::with(Setup::default().file(".github/jury.toml", "publish = \"ask\"\n")).await;
+    let (number, head) = room.reviewed("feature", &clean()).await;
+    assert_eq!(room.shown(&head).await, ["completed/action_required"]);
+    assert!(room.reviews(number).await.is_empty());
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_merge_queue_is_told_at_once_that_it_is_not_supported() {
+    let room = Room::open().await;
+    let (number, _) = room.reviewed("feature", &clean()).await;
+    room.tick();
+    let group = room.people.enqueue(REPO, number, "mona").unwrap();
+    room.settle().await;
+    assert_eq!(room.shown(&group).await, ["completed/action_required"]);
+    room.leave().await;
+}

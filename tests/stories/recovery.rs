@@ -1,0 +1,247 @@
+//! The real program is killed in the middle of its work, over and over.
+
+use std::{
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use jury::emulator::{AppKey, AppRegistration, Edit, Emulator, OpenPull, People, Push, Role};
+use serde_json::Value;
+
+use crate::{faults, postgres, room::SECRET};
+
+const OWNER: &str = "acme";
+const REPO: &str = "acme/shop";
+
+/// How often the server is killed.
+const KILLS: u32 = 20;
+
+/// The program, an emulator, and a repository.
+struct World {
+    emulator: Emulator,
+    people: People,
+    app: u64,
+    token: String,
+    http: reqwest::Client,
+    folder: tempfile::TempDir,
+    database: Option<String>,
+    server: Option<Child>,
+    port: u16,
+}
+
+impl World {
+    async fn build(database: Option<String>) -> Self {
+        let now = Arc::new(|| {
+            i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+        });
+        let emulator = Emulator::start(jury::emulator::Config::new(now)).await.unwrap();
+        let people = emulator.people();
+        people.organization(OWNER);
+        people.user("mona");
+        people
+            .create_repo(REPO, &[Edit::write("src/lib.rs", "//! A shop.\n")])
+            .unwrap();
+        people.add_collaborator(REPO, "mona", Role::Write).unwrap();
+        let key = AppKey::generate();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("app.pem"), &key.private_pem).unwrap();
+        std::fs::write(folder.path().join("secret"), SECRET).unwrap();
+        let app = people
+            .register_app(AppRegistration {
+                webhook_secret: Some(SECRET.into()),
+                ..AppRegistration::reviewer("jury", OWNER, &key.public_pem)
+            })
+            .unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let token = people.token("mona").unwrap();
+        let config = format!(
+            "[server]\nlisten = \"127.0.0.1:{port}\"\ndata = \"data\"\n[github]\napp_id = {app}\n\
+             private_key_file = \"app.pem\"\nwebhook_secret_file = \"secret\"\napi_url = \"{}\"\n\
+             [limits]\nlease_seconds = 2\n",
+            emulator.api_url()
+        );
+        std::fs::write(folder.path().join("jury.toml"), config).unwrap();
+        let mut world = Self {
+            emulator,
+            people,
+            app,
+            token,
+            http: reqwest::Client::new(),
+            folder,
+            database,
+            server: None,
+            port,
+        };
+        world.start().await;
+        world
+            .people
+            .set_webhook_url(app, &format!("http://127.0.0.1:{port}/webhooks/github"));
+        world.people.install(app, OWNER, None).unwrap();
+        world
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    async fn start(&mut self) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jury"));
+        command
+            .args(["serve", "--config"])
+            .arg(self.path().join("jury.toml"));
+        command
+            .env_remove("DATABASE_URL")
+            .env("JURY_LOG", "warn")
+            .stdout(Stdio::null());
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.path().join("log"))
+            .unwrap();
+        command.stderr(log);
+        if let Some(url) = &self.database {
+            command.env("DATABASE_URL", url);
+        }
+        self.server = Some(command.spawn().unwrap());
+        let ready = format!("http://127.0.0.1:{}/readyz", self.port);
+        self.until("the server is ready", async || {
+            self.http
+                .get(&ready)
+                .send()
+                .await
+                .is_ok_and(|answer| answer.status() == 200)
+        })
+        .await;
+    }
+
+    fn kill(&mut self) {
+        let mut server = self.server.take().unwrap();
+        server.kill().unwrap(); // SIGKILL
+        server.wait().unwrap();
+    }
+
+    async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+        let started = Instant::now();
+        let mut pause = tokio::time::interval(Duration::from_millis(50));
+        while !holds().await {
+            let log = || std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
+            assert!(
+                started.elapsed() < Duration::from_secs(90),
+                "never: {what}\n{}",
+                log()
+            );
+            pause.tick().await;
+        }
+    }
+
+    async fn read(&self, path: &str) -> Value {
+        let url = format!("{}{path}", self.emulator.api_url());
+        self.http
+            .get(url)
+            .bearer_auth(&self.token)
+            .send()
+            .await
+            .unwrap()
+            .json()
+            .await
+            .unwrap()
+    }
+
+    async fn runs(&self, head: &str) -> Vec<Value> {
+        let listed = self
+            .read(&format!("/repos/{REPO}/commits/{head}/check-runs?filter=all"))
+            .await;
+        listed["check_runs"].as_array().cloned().unwrap_or_default()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+/// Twenty pull requests; during each the server is killed at another point of its
+/// work and started again. Every head ends with one right check and one review.
+async fn killed_over_and_over(database: Option<String>) {
+    let mut world = World::build(database).await;
+    let mut heads = Vec::new();
+    for round in 0..KILLS {
+        let branch = format!("feature-{round}");
+        let edits = [Edit::write("src/net.rs", faults::with_token())];
+        let head = world
+            .people
+            .push(Push {
+                repo: REPO,
+                branch: &branch,
+                by: "mona",
+                message: &branch,
+                edits: &edits,
+                onto: None,
+            })
+            .unwrap();
+        let number = world
+            .people
+            .open_pull(OpenPull {
+                repo: REPO,
+                by: "mona",
+                title: &branch,
+                body: None,
+                head_repo: None,
+                head: &branch,
+                base: "main",
+                draft: false,
+            })
+            .unwrap();
+        heads.push((number, head));
+        world.emulator.hooks().wait_quiet().await;
+        // Later and later into the pass, which takes some tens of milliseconds.
+        tokio::time::sleep(Duration::from_millis(u64::from(round) * 12)).await;
+        world.kill();
+        world.start().await;
+    }
+    for (number, head) in &heads {
+        world
+            .until(&format!("#{number} is concluded and reviewed"), async || {
+                let runs = world.runs(head).await;
+                let reviews = world.read(&format!("/repos/{REPO}/pulls/{number}/reviews")).await;
+                runs.iter().any(|run| run["conclusion"] == "failure")
+                    && !reviews.as_array().unwrap().is_empty()
+            })
+            .await;
+    }
+    // Anything said twice would be said by now: every lease of the dead has run out.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    for (number, head) in &heads {
+        let runs = world.runs(head).await;
+        assert_eq!(runs.len(), 1, "#{number}: one check run: {runs:#?}");
+        assert_eq!(runs[0]["conclusion"], "failure", "#{number}");
+        let reviews = world.read(&format!("/repos/{REPO}/pulls/{number}/reviews")).await;
+        assert_eq!(reviews.as_array().unwrap().len(), 1, "#{number}: one review");
+        let comments = world
+            .read(&format!("/repos/{REPO}/pulls/{number}/comments"))
+            .await;
+        assert_eq!(comments.as_array().unwrap().len(), 1, "#{number}: one comment");
+    }
+    assert_ne!(world.app, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_twenty_times_on_sqlite_nothing_is_lost_and_nothing_said_twice() {
+    killed_over_and_over(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Postgres"]
+async fn killed_twenty_times_on_postgres_nothing_is_lost_and_nothing_said_twice() {
+    killed_over_and_over(Some(postgres::database().await)).await;
+}
