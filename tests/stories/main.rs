@@ -2,6 +2,8 @@
 //! and over the emulator on real HTTP.
 #![allow(missing_docs, reason = "a test binary")]
 
+#![allow(clippy::unwrap_used, reason = "a test binary")]
+
 mod deliveries;
 mod faults;
 #[path = "../support/postgres.rs"]

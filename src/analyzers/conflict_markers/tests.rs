@@ -43,7 +43,7 @@ fn diff3_crlf_jj_long_and_nested_markers_are_conflicts_too() {
             rules("a.c", &text),
             ["p0 conflict_markers/unresolved a.c:1"],
             "{text}"
-        )
+        );
     };
     unresolved(conflict().replace('\n', "\r\n"));
     unresolved(conflict().replace(

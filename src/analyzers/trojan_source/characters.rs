@@ -90,7 +90,7 @@ fn is_balanced(controls: &[(usize, char)]) -> bool {
     for (_, c) in controls {
         match c {
             '\u{202A}' | '\u{202B}' | '\u{202D}' | '\u{202E}' | '\u{2066}' | '\u{2067}' | '\u{2068}' => {
-                open.push(*c)
+                open.push(*c);
             }
             '\u{202C}' => match open.last() {
                 Some('\u{202A}' | '\u{202B}' | '\u{202D}' | '\u{202E}') => drop(open.pop()),
