@@ -1,7 +1,6 @@
 //! Stories: what a person does and what he then sees, through the real program
 //! and over the emulator on real HTTP.
 #![allow(missing_docs, reason = "a test binary")]
-
 #![allow(clippy::unwrap_used, reason = "a test binary")]
 
 mod deliveries;
