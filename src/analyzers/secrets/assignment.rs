@@ -468,6 +468,8 @@ fn is_reference(value: &[u8]) -> bool {
         || text.starts_with("sha1-")
         || text.contains("::")
         || text.contains("->")
+        // A regular expression that looks for secrets.
+        || ["(?", "[a-z", "[A-Z", "[0-9", "{0,"].iter().any(|p| text.contains(p))
         || text.ends_with("()")
         || text.split(['.', '/', ':']).filter(|p| !p.is_empty()).count() > 3
         || text.contains('=')

@@ -356,6 +356,10 @@ fn what_plainly_is_no_secret_is_not_mentioned() {
         ),
         (
             "a.rs",
+            "(\"aws-secret-key\", r\"(?i)aws[a-z0-9]{3}x4Q9z7Kp2[A-Za-z0-9/+]{40}\")".into(),
+        ),
+        (
+            "a.rs",
             "let secret = \"0f0cd5a1-8d2e-4f1b-9c3d-2b7f6a5e4d3c\";".into(),
         ),
         ("Cargo.lock", format!("checksum = \"{}\"", r(HEX, 64))),
