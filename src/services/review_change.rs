@@ -173,10 +173,13 @@ async fn place(draft: Draft, blobs: &mut Blobs<'_>) -> Result<Placed, String> {
     grounding::ground(draft, blob.as_ref().map(|blob| blob.as_slice())).map_err(|error| error.to_string())
 }
 
+/// A whole file of one side.
+type Blob = std::sync::Arc<Vec<u8>>;
+
 /// The last blob that was read: findings come file by file.
 struct Blobs<'a> {
     change: &'a dyn Change,
-    last: Option<(Side, String, Option<std::sync::Arc<Vec<u8>>>)>,
+    last: Option<(Side, String, Option<Blob>)>,
 }
 
 impl<'a> Blobs<'a> {
@@ -184,14 +187,14 @@ impl<'a> Blobs<'a> {
         Self { change, last: None }
     }
 
-    async fn read(&mut self, side: Side, path: &str) -> Result<Option<std::sync::Arc<Vec<u8>>>, ChangeError> {
+    async fn read(&mut self, side: Side, path: &str) -> Result<Option<Blob>, ChangeError> {
         if let Some((known_side, known_path, blob)) = &self.last
             && *known_side == side
             && known_path == path
         {
             return Ok(blob.clone());
         }
-        let blob = self.change.read(side, path).await?.map(std::sync::Arc::new);
+        let blob = self.change.read(side, path).await?.map(Blob::new);
         self.last = Some((side, path.to_owned(), blob.clone()));
         Ok(blob)
     }

@@ -229,7 +229,7 @@ pub enum CommentPlace {
 
 /// The fields of a forge's review comment that tell its place; all of them may be missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[allow(missing_docs, reason = "the forge's own names")]
+#[expect(missing_docs, reason = "the forge's own names")]
 pub struct CommentFields {
     pub path: String,
     pub side: Option<Side>,

@@ -139,7 +139,7 @@ fn an_ungated_axis_is_told_only_when_somebody_was_asked() {
         (Axis::Security, true, AxisState::Unavailable),
     ];
     assert_eq!(axes(&[], &policy), unseen);
-    let mut open = policy.clone();
+    let mut open = policy;
     open.gated.insert(Axis::Security, false);
     open.gated.insert(Axis::Ci, true);
     assert_eq!(

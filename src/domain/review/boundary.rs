@@ -21,7 +21,7 @@ pub const MAX_LINES: u32 = 500;
 
 /// A draft that cannot be filed. The text tells its author what to change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum DraftError {
     #[error("the title is empty: say in one line what is wrong")]
     EmptyTitle,
@@ -141,7 +141,7 @@ fn at_most(text: &str, max: usize) -> Result<(), usize> {
 
 /// A finding as a row tells it: not yet believed.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(
+#[expect(
     missing_docs,
     reason = "the fields of `Finding`, the doubtful ones as they are stored"
 )]

@@ -50,7 +50,7 @@ fn the_quorum_is_per_priority() {
     policy.quorum.insert(Priority::P1, 2);
     let two = vec![vote(human("1"), true), vote(human("2"), true)];
     assert_eq!(status(two[..1].to_vec(), &policy), Status::Open);
-    assert_eq!(status(two.clone(), &policy), Status::ConsensusReady);
+    assert_eq!(status(two, &policy), Status::ConsensusReady);
     let mixed = vec![vote(human("1"), true), vote(human("2"), false)];
     assert_eq!(
         status(mixed, &policy),

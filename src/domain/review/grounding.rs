@@ -40,7 +40,7 @@ impl std::fmt::Debug for Placed {
 /// A draft that cannot be placed. The text tells its author what to change, and
 /// repeats no content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum GroundingError {
     #[error(transparent)]
     Draft(#[from] DraftError),

@@ -80,7 +80,7 @@ impl PassSnapshot {
 
 /// A finding as it stood when the pass was finalized.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the fields of `Finding`, flattened")]
+#[expect(missing_docs, reason = "the fields of `Finding`, flattened")]
 pub struct FindingSnapshot {
     pub id: FindingId,
     pub kind: Kind,

@@ -319,7 +319,8 @@ pub fn demote(review: &ReviewView, offending: &[usize]) -> ReviewView {
         let short = format!("{place}\n\n{}\n\n", quoted(first));
         // A long one must not cost the others their line.
         let fair = limit / offending.len();
-        if !(units(&whole) <= fair && fitting.add(&whole)) && !fitting.add(&short) {
+        let placed = (units(&whole) <= fair && fitting.add(&whole)) || fitting.add(&short);
+        if !placed {
             cut += 1;
         }
     }
