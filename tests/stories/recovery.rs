@@ -4,7 +4,7 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use jury::emulator::{AppKey, AppRegistration, Edit, Emulator, OpenPull, People, Push, Role};
@@ -31,18 +31,11 @@ struct World {
     port: u16,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the server is a process of its own and lives in real time"
-)]
-fn real_now() -> SystemTime {
-    SystemTime::now()
-}
-
 impl World {
     async fn build(database: Option<String>) -> Self {
-        let now =
-            Arc::new(|| i64::try_from(real_now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap());
+        let now = Arc::new(|| {
+            i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+        });
         let emulator = Emulator::start(jury::emulator::Config::new(now)).await.unwrap();
         let people = emulator.people();
         people.organization(OWNER);
@@ -134,12 +127,15 @@ impl World {
     }
 
     async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
-        let mut left = 90 * 20;
-        let mut pause = tokio::time::interval(Duration::from_millis(50));
+        let started = Instant::now();
+        let mut pause = tokio::time::interval(Duration::from_millis(3));
         while !holds().await {
             let log = || std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
-            assert!(left > 0, "never: {what}\n{}", log());
-            left -= 1;
+            assert!(
+                started.elapsed() < Duration::from_secs(90),
+                "never: {what}\n{}",
+                log()
+            );
             pause.tick().await;
         }
     }
@@ -155,6 +151,13 @@ impl World {
             .json()
             .await
             .unwrap()
+    }
+
+    async fn is_concluded(&self, head: &str) -> bool {
+        self.runs(head)
+            .await
+            .iter()
+            .any(|run| run["status"] == "completed")
     }
 
     async fn runs(&self, head: &str) -> Vec<Value> {
@@ -178,7 +181,7 @@ impl Drop for World {
 /// work and started again. Every head ends with one right check and one review.
 async fn killed_over_and_over(database: Option<String>) {
     let mut world = World::build(database).await;
-    let mut heads = Vec::new();
+    let (mut heads, mut unfinished) = (Vec::new(), 0);
     for round in 0..KILLS {
         let branch = format!("feature-{round}");
         let edits = [Edit::write("src/net.rs", faults::with_token())];
@@ -206,13 +209,24 @@ async fn killed_over_and_over(database: Option<String>) {
                 draft: false,
             })
             .unwrap();
-        heads.push((number, head));
-        world.emulator.hooks().wait_quiet().await;
-        // Later and later into the pass, which takes some tens of milliseconds.
-        tokio::time::sleep(Duration::from_millis(u64::from(round) * 12)).await;
+        // Another point of the pass each time: before, between and after its requests.
+        let (requests, moment) = (round % 8, round / 8);
+        let so_far = world.emulator.record().len();
+        world
+            .until("the server got so far", async || {
+                world.emulator.record().len() >= so_far + requests as usize || world.is_concluded(&head).await
+            })
+            .await;
+        tokio::time::sleep(Duration::from_millis(u64::from(moment) * 7)).await;
         world.kill();
+        unfinished += u32::from(!world.is_concluded(&head).await);
+        heads.push((number, head));
         world.start().await;
     }
+    assert!(
+        unfinished >= KILLS / 2,
+        "only {unfinished} of {KILLS} kills hit a pass"
+    );
     for (number, head) in &heads {
         world
             .until(&format!("#{number} is concluded and reviewed"), async || {
