@@ -59,6 +59,7 @@ pub struct Running {
     serving: JoinHandle<()>,
     working: Option<JoinHandle<()>>,
     inbox: InboxWriter,
+    drain: Duration,
     /// Held for the life of the server; `None` on Postgres.
     _alone: Option<File>,
 }
@@ -271,6 +272,7 @@ pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError>
             ..WebhookLimits::default()
         },
         metrics: parts.metrics,
+        spaces: Some(context.clone()),
         shutdown: parts.shutdown.clone(),
     });
     let limits = ServeLimits {
@@ -293,6 +295,7 @@ pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError>
         serving,
         working,
         inbox: writer,
+        drain: config.limits.drain,
         _alone: alone,
     })
 }
@@ -306,10 +309,16 @@ impl Running {
             tracing::error!(%error, "the server broke");
         }
         self.inbox.drain().await;
-        if let Some(working) = self.working
-            && let Err(error) = working.await
-        {
-            tracing::error!(%error, "the workers broke");
+        if let Some(mut working) = self.working {
+            match tokio::time::timeout(self.drain, &mut working).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::error!(%error, "the workers broke"),
+                // Nothing is lost: what they held is taken up again at the next start.
+                Err(_) => {
+                    tracing::warn!("work under way is left for the next start");
+                    working.abort();
+                }
+            }
         }
         self.context.db.close().await;
     }

@@ -105,6 +105,10 @@ pub trait Forge: Send + Sync {
     /// [`ForgeEvent::Ignored`]; only a body that is no JSON is an error.
     fn read_delivery(&self, event: &str, body: &[u8]) -> Result<ForgeEvent, UnreadableDelivery>;
 
+    /// Asks the forge who we are: proves the App's key, and learns the name under which
+    /// the App writes.
+    async fn identify(&self) -> Result<(), ForgeError>;
+
     /// Every installation of the App.
     async fn installations(&self) -> Result<Vec<Installation>, ForgeError>;
 

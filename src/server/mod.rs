@@ -8,6 +8,7 @@ mod form;
 mod serve;
 mod shutdown;
 mod signature;
+mod space_page;
 mod status;
 mod webhook;
 
@@ -21,7 +22,10 @@ use axum::{
     routing::{get, post},
 };
 
-use crate::{services::accept_delivery::DeliverySink, telemetry::metrics::Metrics};
+use crate::{
+    services::{Context, accept_delivery::DeliverySink},
+    telemetry::metrics::Metrics,
+};
 
 pub use self::{
     serve::{Drained, ServeLimits, serve},
@@ -72,15 +76,24 @@ pub struct Face {
     pub limits: WebhookLimits,
     /// The page of `/metrics`.
     pub metrics: Metrics,
+    /// Where the pages of spaces come from; `None` = there are none.
+    pub spaces: Option<Context>,
     /// Makes `/readyz` say no as soon as it is thrown.
     pub shutdown: Shutdown,
 }
 
-/// The routes: `POST /webhooks/github`, `GET /healthz`, `/readyz`, `/metrics`.
+/// The routes: `POST /webhooks/github`, `GET /healthz`, `/readyz`, `/metrics`, and
+/// `/spaces/{id}` where there are spaces.
 ///
 /// More (pages for people) are added with [`Router::merge`] on what this returns.
 pub fn router(face: Face) -> Router {
     let webhook = Arc::new(webhook::Webhook::new(&face));
+    let spaces = match &face.spaces {
+        Some(context) => Router::new()
+            .route("/spaces/{id}", get(space_page::show))
+            .with_state(context.clone()),
+        None => Router::new(),
+    };
     let status = Router::new()
         .route("/healthz", get(status::health))
         .route("/readyz", get(status::ready))
@@ -90,4 +103,5 @@ pub fn router(face: Face) -> Router {
         .route("/webhooks/github", post(webhook::take))
         .with_state(webhook)
         .merge(status)
+        .merge(spaces)
 }

@@ -99,6 +99,7 @@ impl Running {
             key: WebhookKey::new(&SecretString::from(SECRET)).unwrap(),
             limits,
             metrics: Metrics::detached(),
+            spaces: None,
             shutdown: shutdown.clone(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -14,10 +14,13 @@ pub mod reap;
 pub mod reconcile;
 pub mod review;
 pub mod review_change;
+pub mod show_space;
 pub mod want_check;
 pub mod work;
 
-use std::sync::Arc;
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc};
+
+use futures::FutureExt;
 
 use tokio::sync::Notify;
 
@@ -149,4 +152,10 @@ pub fn backoff_ms(attempts: i64, after_ms: Option<i64>) -> i64 {
     let exponent = u32::try_from(attempts.clamp(1, 10) - 1).unwrap_or(0);
     let own = 1000_i64.saturating_mul(1 << exponent).min(5 * 60 * 1000);
     own.max(after_ms.unwrap_or(0).min(60 * 60 * 1000))
+}
+
+/// Turns a panic into a failure, so that a worker survives what it works on.
+pub(crate) async fn guarded<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let caught = AssertUnwindSafe(Box::pin(work)).catch_unwind().await;
+    caught.unwrap_or_else(|_| Err(Failure::Final("it panicked".to_owned())))
 }

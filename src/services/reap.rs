@@ -1,5 +1,5 @@
-//! Looks for what fell through: passes nobody works on, wants nobody sends. It
-//! only asks for work; what is to be done is decided by those who do it.
+//! Looks for what fell through: passes nobody works on, wants nobody sends, deliveries
+//! that are old. It only asks for work; what is to be done is decided by those who do it.
 
 use crate::store::JobKind;
 
@@ -10,6 +10,10 @@ const ROUND: i64 = 500;
 
 /// How long what was given up is left alone, in milliseconds.
 const GIVEN_UP_MS: i64 = 10 * 60 * 1000;
+
+/// How long deliveries are kept, in milliseconds: 30 days. The forge redelivers for
+/// 3 to 7 days, so a repeat is always recognised.
+const KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
 /// One round. Asking for work that is already waiting changes nothing.
 pub async fn reap(ctx: &Context) -> Result<(), Failure> {
@@ -39,6 +43,7 @@ pub async fn reap(ctx: &Context) -> Result<(), Failure> {
         };
         tx.enqueue(kind, &key, now.plus_ms(wait)).await?;
     }
+    tx.purge_deliveries(now.plus_ms(-KEPT_MS)).await?;
     tx.commit().await?;
     ctx.bell.notify_waiters();
     Ok(())

@@ -16,6 +16,7 @@ const PULLS: usize = 1000;
 
 /// Carries out a `ListInstallations` job: every installation of the App.
 pub async fn installations(ctx: &Context) -> Result<(), Failure> {
+    ctx.forge.identify().await?;
     let found = ctx.forge.installations().await?;
     let mut tx = ctx.db.write().await?;
     let mut at = ctx.now();

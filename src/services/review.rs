@@ -25,7 +25,7 @@ use crate::{
     store::{Filed, Job, Tx},
 };
 
-use super::{Context, Failure, finalize, intake, review_change, want_check};
+use super::{Context, Failure, finalize, guarded, intake, review_change, want_check};
 
 /// What a sitting holds in memory.
 #[derive(Default)]
@@ -43,7 +43,10 @@ pub async fn review(ctx: &Context, job: &Job) -> Result<(), Failure> {
             return Ok(());
         };
         let span = tracing::info_span!("pass", space = %id, pass = %pass.id, rev = pass.rev);
-        match step(ctx, job, &space, &pass, &mut desk).instrument(span).await {
+        let stepped = guarded(step(ctx, job, &space, &pass, &mut desk))
+            .instrument(span)
+            .await;
+        match stepped {
             Ok(()) => {}
             Err(Failure::Final(reason)) => {
                 tracing::error!(%reason, pass = %pass.id, "the pass broke");

@@ -113,7 +113,8 @@ pub(super) fn read_want(row: &CheckRow) -> Result<CheckView, Failure> {
         .map_err(|e| Failure::Final(format!("an unreadable check is stored: {e}")))
 }
 
-fn standing<'a>(space: &'a Space, pass: Option<&'a Pass>) -> Standing<'a> {
+/// Where the review of a space's current revision stands.
+pub(super) fn standing<'a>(space: &'a Space, pass: Option<&'a Pass>) -> Standing<'a> {
     if space.snapshot.draft {
         return Standing::Waiting(DRAFT);
     }

@@ -5,15 +5,16 @@
 //! until it is told to stop. A worker that is stopped finishes what it holds; one
 //! that is killed leaves a lease that runs out.
 
-use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
+use std::{future::Future, time::Duration};
 
-use futures::FutureExt;
 use tokio::sync::watch;
 use tracing::Instrument;
 
 use crate::store::{Delivery, Job, JobKind};
 
-use super::{Context, Failure, backoff_ms, converge_check, converge_review, intake, reap, reconcile, review};
+use super::{
+    Context, Failure, backoff_ms, converge_check, converge_review, guarded, intake, reap, reconcile, review,
+};
 
 /// Reviewing takes its time; what it comes to, and what is said at its start, must
 /// not wait behind it. So publishing has workers of its own.
@@ -122,7 +123,11 @@ async fn take_deliveries(ctx: Context) -> Result<bool, Failure> {
 }
 
 async fn take_delivery(ctx: &Context, delivery: &Delivery, claim: &str) -> Result<(), Failure> {
-    let taken = intake::take(ctx, delivery).await;
+    let taken = if delivery.attempts > ctx.settings.attempts {
+        Err(Failure::Final(NEVER_ENDED.to_owned()))
+    } else {
+        guarded(intake::take(ctx, delivery)).await
+    };
     let mut tx = ctx.db.write().await?;
     match taken {
         Ok(taken) => {
@@ -159,11 +164,13 @@ async fn take_job(ctx: Context, kinds: &[JobKind]) -> Result<bool, Failure> {
 }
 
 async fn carry_out(ctx: &Context, job: &Job) -> Result<(), Failure> {
-    let done = tokio::select! {
-        done = AssertUnwindSafe(Box::pin(dispatch(ctx, job))).catch_unwind() => {
-            done.unwrap_or_else(|_| Err(Failure::Final("the job panicked".into())))
+    let done = if job.attempts > ctx.settings.attempts {
+        Err(Failure::Final(NEVER_ENDED.to_owned()))
+    } else {
+        tokio::select! {
+            done = guarded(dispatch(ctx, job)) => done,
+            () = beat(ctx, job) => Err(Failure::Lost),
         }
-        () = beat(ctx, job) => Err(Failure::Lost),
     };
     let kind = job.kind.as_str();
     let mut tx = ctx.db.write().await?;
@@ -197,6 +204,9 @@ async fn carry_out(ctx: &Context, job: &Job) -> Result<(), Failure> {
     ctx.bell.notify_waiters();
     Ok(())
 }
+
+/// Why something is given up whose tries never came to an end.
+const NEVER_ENDED: &str = "it was begun again and again, and the process ended each time before it did";
 
 async fn dispatch(ctx: &Context, job: &Job) -> Result<(), Failure> {
     match job.kind {

@@ -415,3 +415,47 @@ async fn a_merge_queue_is_told_at_once_that_it_is_not_supported() {
     assert_eq!(room.shown(&group).await, ["completed/action_required"]);
     room.leave().await;
 }
+
+#[tokio::test]
+async fn the_checks_details_lead_to_a_page_that_says_what_the_check_says() {
+    let room = Room::with(Setup::default().env("JURY_SERVER_PUBLIC_URL", "https://jury.example")).await;
+    let edits = [Edit::write("src/net.rs", faults::with_token())];
+    let (_, head) = room.reviewed("feature", &edits).await;
+    let run = room.check_runs(&head).await.pop().unwrap();
+    let details = run["details_url"].as_str().unwrap();
+    let path = details.strip_prefix("https://jury.example").unwrap();
+    let answer = room
+        .http
+        .get(format!("http://{}{path}", room.server.address))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 200);
+    assert!(answer.headers().contains_key("content-security-policy"));
+    let page = answer.text().await.unwrap();
+    assert!(
+        page.contains("Block") && page.contains("src/net.rs:2") && !page.contains(&faults::token()),
+        "{page}"
+    );
+    let none = room
+        .http
+        .get(format!("http://{}/spaces/nope", room.server.address))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(none.status(), 404);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn without_a_public_address_the_details_are_the_pull_request() {
+    let room = Room::open().await;
+    let (number, head) = room.reviewed("feature", &clean()).await;
+    let run = room.check_runs(&head).await.pop().unwrap();
+    let details = run["details_url"].as_str().unwrap();
+    assert_eq!(
+        details,
+        format!("{}/{REPO}/pull/{number}", room.emulator.base_url())
+    );
+    room.leave().await;
+}

@@ -120,14 +120,6 @@ impl GitHub {
             mirrors: config.mirrors.clone().map(Mirrors::new),
         })
     }
-
-    /// Asks the forge who we are: proves URL and key, and learns the App's name.
-    ///
-    /// # Errors
-    /// `Forbidden` when the forge does not take the key.
-    pub async fn identify(&self) -> Result<(), ForgeError> {
-        self.session.bot_login().await.map(drop)
-    }
 }
 
 #[async_trait]
@@ -136,8 +128,12 @@ impl Forge for GitHub {
         &self.host
     }
 
+    async fn identify(&self) -> Result<(), ForgeError> {
+        self.session.bot_login().await.map(drop)
+    }
+
     /// Whether the App itself opened a pull request is known once the App's name was
-    /// read ([`GitHub::identify`], or any read of a pull request).
+    /// read ([`Forge::identify`], or any read of a pull request).
     fn read_delivery(&self, event: &str, body: &[u8]) -> Result<ForgeEvent, UnreadableDelivery> {
         let identity = AppIdentity {
             id: Some(self.session.app_id()),

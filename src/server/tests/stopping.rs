@@ -91,6 +91,7 @@ async fn ready_turns_to_no_as_soon_as_the_end_is_asked_for() {
         key: WebhookKey::new(&SecretString::from(SECRET)).unwrap(),
         limits: WebhookLimits::default(),
         metrics: Metrics::detached(),
+        spaces: None,
         shutdown: jury.shutdown.clone(),
     });
     let (status, text) = status::ready(axum::extract::State(asked)).await;
