@@ -302,10 +302,16 @@ impl Stage {
                 .into_iter()
                 .flatten()
                 .filter(|c| c["pull_request_review_id"] == review["id"]);
+            // A comment on code that changed since has no line any more, only the one it had.
+            let line = |c: &Value| {
+                if c["line"].is_null() {
+                    c["original_line"].clone()
+                } else {
+                    c["line"].clone()
+                }
+            };
             let own: Vec<Value> = own
-                .map(
-                    |c| json!({ "path": c["path"], "line": c["line"], "side": c["side"], "body": c["body"] }),
-                )
+                .map(|c| json!({ "path": c["path"], "line": line(c), "side": c["side"], "body": c["body"] }))
                 .collect();
             let event = review["id"].as_i64().and_then(|id| sent.get(&id)).cloned();
             json!({ "event": event, "state": review["state"], "body": review["body"], "comments": own })

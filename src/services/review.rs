@@ -6,7 +6,7 @@
 //! superseded between any two of them, and finalizing is one conditional update
 //! that fails when the revision moved in the last moment.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use tracing::Instrument;
 
@@ -22,30 +22,51 @@ use crate::{
         space::{PullState, Space},
     },
     ports::change::{Change, ChangeError},
-    store::{Filed, Job, Tx},
+    store::{Filed, Job, StoreError, Tx},
 };
 
 use super::{Context, Failure, finalize, guarded, intake, review_change, want_check};
 
-/// What a sitting holds in memory.
-#[derive(Default)]
+/// How often a step that takes long looks whether it is still wanted.
+const SUPERSEDED_AFTER: Duration = Duration::from_secs(2);
+
+/// What a sitting holds in memory of one pass. Another pass is another desk: its
+/// change is another one.
 struct Desk {
+    pass: PassId,
     change: Option<Box<dyn Change>>,
     judged: HashSet<FindingId>,
+}
+
+impl Desk {
+    fn of(pass: &Pass) -> Self {
+        Self {
+            pass: pass.id.clone(),
+            change: None,
+            judged: HashSet::new(),
+        }
+    }
 }
 
 /// Carries out a `ReviewSpace` job.
 pub async fn review(ctx: &Context, job: &Job) -> Result<(), Failure> {
     let id = SpaceId::new(&job.key);
-    let mut desk = Desk::default();
+    let mut desk: Option<Desk> = None;
     loop {
         let Some((space, pass)) = sit_down(ctx, job, &id).await? else {
             return Ok(());
         };
+        let mut own = match desk.take() {
+            Some(desk) if desk.pass == pass.id => desk,
+            _ => Desk::of(&pass),
+        };
         let span = tracing::info_span!("pass", space = %id, pass = %pass.id, rev = pass.rev);
-        let stepped = guarded(step(ctx, job, &space, &pass, &mut desk))
-            .instrument(span)
-            .await;
+        let stepped = tokio::select! {
+            stepped = guarded(step(ctx, job, &space, &pass, &mut own)).instrument(span) => stepped,
+            // Whatever the step was doing is let go; the facts say what is next.
+            () = superseded(ctx, &space) => Ok(()),
+        };
+        desk = Some(own);
         match stepped {
             Ok(()) => {}
             Err(Failure::Final(reason)) => {
@@ -102,6 +123,23 @@ async fn sit_down(ctx: &Context, job: &Job, id: &SpaceId) -> Result<Option<(Spac
     tx.commit().await?;
     ctx.bell.notify_waiters();
     Ok(Some((space, pass)))
+}
+
+/// Returns when the space has moved on.
+async fn superseded(ctx: &Context, space: &Space) {
+    let mut pause = tokio::time::interval(SUPERSEDED_AFTER);
+    // The first tick is at once, and the space was read just now.
+    pause.tick().await;
+    loop {
+        pause.tick().await;
+        let looked: Result<_, StoreError> = async { ctx.db.read().await?.space(&space.id).await }.await;
+        // A store that does not answer says nothing about the space.
+        if let Ok(Some(now)) = looked
+            && now.rev != space.rev
+        {
+            return;
+        }
+    }
 }
 
 /// Does the one thing that comes next.
@@ -197,6 +235,11 @@ async fn open_change(
         return Ok(true);
     }
     match ctx.forge.change(&space.pull, &space.snapshot).await {
+        // What is proved of one head must never be said of another.
+        Ok(change) if change.head() != Some(&pass.head) => Err(Failure::Later {
+            reason: "the forge gave the change of another head".to_owned(),
+            after_ms: None,
+        }),
         Ok(change) => {
             desk.change = Some(change);
             Ok(true)

@@ -1,6 +1,9 @@
 //! What becomes of a pull request, as a person sees it on the forge.
 
-use jury::emulator::Edit;
+use std::time::Duration;
+
+use axum::http::Method;
+use jury::emulator::{Edit, Fault, When};
 
 use crate::{
     faults,
@@ -456,6 +459,86 @@ async fn without_a_public_address_the_details_are_the_pull_request() {
     assert_eq!(
         details,
         format!("{}/{REPO}/pull/{number}", room.emulator.base_url())
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_push_in_the_middle_of_a_pass_takes_its_place() {
+    let room = Room::open().await;
+    let first = room.push("feature", &[Edit::write("src/net.rs", faults::with_token())]);
+    let slow = Fault::Slow(Duration::from_millis(500));
+    room.emulator
+        .fail_next(Method::GET, "/repos/acme/shop/git/ref", slow);
+    let number = room.open_pull("feature");
+    room.emulator.hooks().wait_quiet().await;
+    let context = room.server.context.clone();
+    let passing = tokio::spawn(async move { jury::services::work::run_until_idle(&context).await });
+    room.until_a_pass_runs().await;
+    let second = room.push(
+        "feature",
+        &[
+            Edit::remove("src/net.rs"),
+            Edit::write("tests/two.rs", "// two\n"),
+        ],
+    );
+    room.emulator.hooks().wait_quiet().await;
+    // Intake has workers of its own: it does not wait behind the pass.
+    room.settle_without_hooks().await;
+    passing.await.unwrap().unwrap();
+    room.settle().await;
+    assert_eq!(room.shown(&first).await, ["completed/cancelled"]);
+    assert_eq!(room.shown(&second).await, ["completed/success"]);
+    assert!(
+        room.reviews(number).await.is_empty(),
+        "nothing is said of a head that is gone"
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn closing_in_the_middle_of_a_pass_cancels_its_check() {
+    let room = Room::open().await;
+    let head = room.push("feature", &clean());
+    let slow = Fault::Slow(Duration::from_millis(500));
+    room.emulator
+        .fail_next(Method::GET, "/repos/acme/shop/git/ref", slow);
+    let number = room.open_pull("feature");
+    room.emulator.hooks().wait_quiet().await;
+    let context = room.server.context.clone();
+    let passing = tokio::spawn(async move { jury::services::work::run_until_idle(&context).await });
+    room.until_a_pass_runs().await;
+    room.tick();
+    room.people.close(REPO, number, "mona").unwrap();
+    room.emulator.hooks().wait_quiet().await;
+    // Intake has workers of its own: it does not wait behind the pass.
+    room.settle_without_hooks().await;
+    passing.await.unwrap().unwrap();
+    room.settle().await;
+    assert_eq!(room.shown(&head).await, ["completed/cancelled"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_pass_that_takes_too_long_says_so_and_can_be_asked_for_again() {
+    let room = Room::with(Setup::default().env("JURY_LIMITS_PASS_SECONDS", "10")).await;
+    let head = room.push("feature", &clean());
+    let answer = || Fault::status(503, When::Before);
+    for _ in 0..3 {
+        room.emulator
+            .fail_next(Method::GET, "/repos/acme/shop/git/ref", answer());
+    }
+    let number = room.open_pull("feature");
+    room.settle().await;
+    for _ in 0..6 {
+        room.later(4).await;
+    }
+    assert_eq!(room.shown(&head).await, ["completed/timed_out"]);
+    room.people.rerequest_check(REPO, number, "jury", "mona").unwrap();
+    room.settle().await;
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/timed_out", "completed/success"]
     );
     room.leave().await;
 }

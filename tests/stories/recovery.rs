@@ -22,7 +22,6 @@ const KILLS: u32 = 20;
 struct World {
     emulator: Emulator,
     people: People,
-    app: u64,
     token: String,
     http: reqwest::Client,
     folder: tempfile::TempDir,
@@ -70,7 +69,6 @@ impl World {
         let mut world = Self {
             emulator,
             people,
-            app,
             token,
             http: reqwest::Client::new(),
             folder,
@@ -153,6 +151,58 @@ impl World {
             .unwrap()
     }
 
+    /// Pushes a fault to a branch and opens a pull request for it.
+    fn open_faulty(&self, branch: &str) -> (u64, String) {
+        let edits = [Edit::write("src/net.rs", faults::with_token())];
+        let push = Push {
+            repo: REPO,
+            branch,
+            by: "mona",
+            message: branch,
+            edits: &edits,
+            onto: None,
+        };
+        let head = self.people.push(push).unwrap();
+        let number = self
+            .people
+            .open_pull(OpenPull {
+                repo: REPO,
+                by: "mona",
+                title: branch,
+                body: None,
+                head_repo: None,
+                head: branch,
+                base: "main",
+                draft: false,
+            })
+            .unwrap();
+        (number, head)
+    }
+
+    /// Waits for every verdict, then expects one check run, one review, one comment each.
+    async fn each_is_said_once(&self, heads: &[(u64, String)]) {
+        for (number, head) in heads {
+            self.until(&format!("#{number} is concluded and reviewed"), async || {
+                let runs = self.runs(head).await;
+                let reviews = self.read(&format!("/repos/{REPO}/pulls/{number}/reviews")).await;
+                runs.iter().any(|run| run["conclusion"] == "failure")
+                    && !reviews.as_array().unwrap().is_empty()
+            })
+            .await;
+        }
+        // Anything said twice would be said by now: every lease of the dead has run out.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        for (number, head) in heads {
+            let runs = self.runs(head).await;
+            assert_eq!(runs.len(), 1, "#{number}: one check run: {runs:#?}");
+            assert_eq!(runs[0]["conclusion"], "failure", "#{number}");
+            let reviews = self.read(&format!("/repos/{REPO}/pulls/{number}/reviews")).await;
+            assert_eq!(reviews.as_array().unwrap().len(), 1, "#{number}: one review");
+            let comments = self.read(&format!("/repos/{REPO}/pulls/{number}/comments")).await;
+            assert_eq!(comments.as_array().unwrap().len(), 1, "#{number}: one comment");
+        }
+    }
+
     async fn is_concluded(&self, head: &str) -> bool {
         self.runs(head)
             .await
@@ -177,38 +227,52 @@ impl Drop for World {
     }
 }
 
+/// Starts another replica on the same database, with a data folder of its own.
+fn replica(world: &World) -> Replica {
+    let url = world.database.as_ref().expect("replicas share Postgres");
+    let log = std::fs::File::create(world.path().join("replica.log")).unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_jury"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--config"])
+        .arg(world.path().join("jury.toml"))
+        .arg("--data")
+        .arg(world.path().join("replica"))
+        .env("DATABASE_URL", url)
+        .env("JURY_LOG", "warn")
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    Replica(child)
+}
+
+/// Ended when dropped.
+struct Replica(Child);
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Postgres"]
+async fn three_replicas_on_one_database_say_everything_once() {
+    let world = World::build(Some(postgres::database().await)).await;
+    let _replicas = [replica(&world), replica(&world)];
+    let heads: Vec<(u64, String)> = (0..12)
+        .map(|round| world.open_faulty(&format!("feature-{round}")))
+        .collect();
+    world.each_is_said_once(&heads).await;
+}
+
 /// Twenty pull requests; during each the server is killed at another point of its
 /// work and started again. Every head ends with one right check and one review.
 async fn killed_over_and_over(database: Option<String>) {
     let mut world = World::build(database).await;
     let (mut heads, mut unfinished) = (Vec::new(), 0);
     for round in 0..KILLS {
-        let branch = format!("feature-{round}");
-        let edits = [Edit::write("src/net.rs", faults::with_token())];
-        let head = world
-            .people
-            .push(Push {
-                repo: REPO,
-                branch: &branch,
-                by: "mona",
-                message: &branch,
-                edits: &edits,
-                onto: None,
-            })
-            .unwrap();
-        let number = world
-            .people
-            .open_pull(OpenPull {
-                repo: REPO,
-                by: "mona",
-                title: &branch,
-                body: None,
-                head_repo: None,
-                head: &branch,
-                base: "main",
-                draft: false,
-            })
-            .unwrap();
+        let (number, head) = world.open_faulty(&format!("feature-{round}"));
         // Another point of the pass each time: before, between and after its requests.
         let (requests, moment) = (round % 8, round / 8);
         let so_far = world.emulator.record().len();
@@ -227,30 +291,7 @@ async fn killed_over_and_over(database: Option<String>) {
         unfinished >= KILLS / 2,
         "only {unfinished} of {KILLS} kills hit a pass"
     );
-    for (number, head) in &heads {
-        world
-            .until(&format!("#{number} is concluded and reviewed"), async || {
-                let runs = world.runs(head).await;
-                let reviews = world.read(&format!("/repos/{REPO}/pulls/{number}/reviews")).await;
-                runs.iter().any(|run| run["conclusion"] == "failure")
-                    && !reviews.as_array().unwrap().is_empty()
-            })
-            .await;
-    }
-    // Anything said twice would be said by now: every lease of the dead has run out.
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    for (number, head) in &heads {
-        let runs = world.runs(head).await;
-        assert_eq!(runs.len(), 1, "#{number}: one check run: {runs:#?}");
-        assert_eq!(runs[0]["conclusion"], "failure", "#{number}");
-        let reviews = world.read(&format!("/repos/{REPO}/pulls/{number}/reviews")).await;
-        assert_eq!(reviews.as_array().unwrap().len(), 1, "#{number}: one review");
-        let comments = world
-            .read(&format!("/repos/{REPO}/pulls/{number}/comments"))
-            .await;
-        assert_eq!(comments.as_array().unwrap().len(), 1, "#{number}: one comment");
-    }
-    assert_ne!(world.app, 0);
+    world.each_is_said_once(&heads).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -365,6 +365,19 @@ impl Room {
         tx.passes(&spaces[0].id).await.unwrap()
     }
 
+    /// Waits, while the workers are stepped elsewhere, until the only pass has begun.
+    pub(crate) async fn until_a_pass_runs(&self) {
+        loop {
+            if let [space] = self.spaces().await.as_slice() {
+                let mut tx = self.server.context.db.read().await.unwrap();
+                if tx.running_pass(&space.id).await.unwrap().is_some() {
+                    return;
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// How many requests of a kind the forge got so far.
     pub(crate) fn sent(&self, method: &str, path_end: &str) -> usize {
         let path = |e: &str| e.split('?').next().unwrap_or_default().to_owned();

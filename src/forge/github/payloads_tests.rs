@@ -214,6 +214,26 @@ fn l13_the_forges_time_orders_deliveries() {
 }
 
 #[test]
+fn l39_ids_beyond_32_bits_are_read_whole() {
+    let mut body = fixture("pull_request.opened");
+    body["installation"]["id"] = json!(5_000_000_001_i64);
+    body["repository"]["id"] = json!(5_000_000_002_i64);
+    body["pull_request"]["user"]["id"] = json!(5_000_000_003_i64);
+    body["comment"] = json!({ "id": 5_000_000_004_i64 });
+    let ForgeEvent::PullRequestMoved {
+        installation,
+        repo,
+        snapshot,
+        ..
+    } = read("pull_request", &body)
+    else {
+        panic!("a pull request moved")
+    };
+    assert_eq!((installation.0, repo.id.0), (5_000_000_001, 5_000_000_002));
+    assert_eq!(snapshot.author.unwrap().name, "5000000003");
+}
+
+#[test]
 fn l38_an_unknown_action_or_event_is_ignored_by_its_name() {
     for (event, action, expected) in [
         ("pull_request", json!("stacked"), "pull_request.stacked"),
