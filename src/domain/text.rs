@@ -26,30 +26,6 @@ pub fn storable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Bytes that should be text: ill-formed UTF-8 (encoded surrogates included)
-/// and NUL become U+FFFD.
-pub fn storable_bytes(bytes: &[u8]) -> String {
-    storable(&String::from_utf8_lossy(bytes)).into_owned()
-}
-
-/// JSON whose every string and key is [`storable`]. (A lone surrogate escape
-/// never gets this far: `serde_json` refuses it when it reads a string.)
-#[must_use]
-pub fn storable_json(value: serde_json::Value) -> serde_json::Value {
-    use serde_json::Value;
-    match value {
-        Value::String(text) => Value::String(storable(&text).into_owned()),
-        Value::Array(items) => Value::Array(items.into_iter().map(storable_json).collect()),
-        Value::Object(fields) => Value::Object(
-            fields
-                .into_iter()
-                .map(|(key, value)| (storable(&key).into_owned(), storable_json(value)))
-                .collect(),
-        ),
-        other => other,
-    }
-}
-
 /// Whether a reader could not see `c`, or it would move what he sees: control
 /// characters, bidirectional controls, zero-width and other format characters,
 /// blank fillers, variation selectors, tags, noncharacters of private use, and
@@ -302,11 +278,6 @@ pub fn truncate_chars(text: &str, max: usize) -> Cow<'_, str> {
     }
     let end = text[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
     Cow::Owned(format!("{}…", &text[..end]))
-}
-
-/// The longest prefix of at most `max` bytes that does not cut a character.
-pub fn truncate_bytes(text: &str, max: usize) -> &str {
-    &text[..text.floor_char_boundary(max)]
 }
 
 /// `text` with every line replaced by [`MASK`]; the number of lines is kept, and

@@ -23,8 +23,7 @@ use crate::{
             grounding::{self, Placed},
             resolution::{self, Seen},
             reviewer::{Contribution, ContributionState},
-            snapshot::{FindingSnapshot, PassSnapshot},
-            verdict,
+            snapshot::PassSnapshot,
         },
         time::Timestamp,
     },
@@ -341,13 +340,5 @@ pub fn fold(
     policy: &Policy,
 ) -> PassSnapshot {
     let axes = axis::fold(findings, contributions, coverage, policy);
-    let judgement = verdict::judge(findings, &axes);
-    PassSnapshot {
-        head_sha: head.cloned(),
-        verdict: judgement.verdict,
-        confidence: judgement.confidence,
-        gate: policy.gate,
-        axes,
-        findings: findings.iter().map(FindingSnapshot::from).collect(),
-    }
+    PassSnapshot::freeze(head.cloned(), policy.gate, axes, findings)
 }

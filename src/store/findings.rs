@@ -9,7 +9,10 @@ use std::collections::HashMap;
 
 use crate::domain::{
     ids::{FindingId, PassId, SpaceId},
-    review::finding::{Anchor, Confidence, Finding, Priority, Provenance, Status, Vote},
+    review::{
+        boundary::believe,
+        finding::{Anchor, Finding, Provenance, Status, Vote},
+    },
     time::Timestamp,
 };
 
@@ -43,10 +46,9 @@ struct Judged(Option<Finding>);
 from_row!(Judged, row => Judged({
     // Any fault of these two columns, the wrong type too, is a row to drop.
     let priority = row.try_get::<Option<String>, _>("priority").ok().flatten();
-    let priority = priority.and_then(|word| word.parse::<Priority>().ok());
     let confidence = row.try_get::<Option<f64>, _>("confidence").ok().flatten();
-    match (priority, confidence.and_then(Confidence::new)) {
-        (Some(priority), Some(confidence)) => Some(Finding {
+    match believe(priority.as_deref(), confidence) {
+        Some((priority, confidence)) => Some(Finding {
             id: row.try_get("id")?,
             fingerprint: row.try_get("fingerprint")?,
             kind: row.try_get("kind")?,
@@ -73,7 +75,7 @@ from_row!(Judged, row => Judged({
             advisory: row.try_get("advisory")?,
             filed_at: row.try_get("filed_at")?,
         }),
-        _ => None,
+        None => None,
     }
 }));
 

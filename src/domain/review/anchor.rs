@@ -10,10 +10,9 @@
 
 use crate::domain::diff::{ChangedFile, FileStatus, LineKind};
 
-use super::{
-    finding::{Anchor, Side},
-    publication::{ReviewComment, ReviewView},
-};
+use super::finding::{Anchor, Side};
+#[cfg(test)]
+use super::publication::{ReviewComment, ReviewView};
 
 /// A place that the forge takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,8 +179,9 @@ pub fn place(anchor: &Anchor, hunks: &[Vec<ShownLine>]) -> Result<CommentPositio
 }
 
 /// The indices of `review`'s comments that `files` do not take: those that the
-/// forge would refuse. Empty when every comment is fine by our own diff.
-pub fn offenders(review: &ReviewView, files: &[ChangedFile]) -> Vec<usize> {
+/// forge would refuse. What the renderer makes has none, which its tests hold.
+#[cfg(test)]
+pub(super) fn offenders(review: &ReviewView, files: &[ChangedFile]) -> Vec<usize> {
     let fits = |comment: &ReviewComment| {
         let Some(file) = files.iter().find(|file| file.path == comment.path) else {
             return false;

@@ -1,12 +1,8 @@
 //! The two boundaries of a finding (DESIGN §5). At the tool a bad argument is
 //! an error that says how to mend it; what is read back from storage is
-//! believed only as far as it is whole.
+//! believed only when it is whole.
 
-use crate::domain::{ids::FindingId, principal::Principal, time::Timestamp};
-
-use super::finding::{
-    Anchor, Axis, Confidence, Draft, Finding, Kind, Priority, Provenance, Side, Status, Vote,
-};
+use super::finding::{Anchor, Confidence, Draft, Priority, Side};
 
 /// Characters of a title.
 pub const MAX_TITLE: usize = 200;
@@ -139,78 +135,11 @@ fn at_most(text: &str, max: usize) -> Result<(), usize> {
     if count <= max { Ok(()) } else { Err(count) }
 }
 
-/// A finding as a row tells it: not yet believed.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(
-    missing_docs,
-    reason = "the fields of `Finding`, the doubtful ones as they are stored"
-)]
-pub struct StoredFinding {
-    pub id: FindingId,
-    pub fingerprint: String,
-    pub kind: Kind,
-    /// `None` or no priority: the finding is dropped.
-    pub priority: Option<String>,
-    /// `None`, not finite or outside 0..=1: the finding is dropped.
-    pub confidence: Option<f64>,
-    pub axis: Axis,
-    pub title: String,
-    pub body: String,
-    pub suggestion: Option<String>,
-    pub anchor: Option<Anchor>,
-    pub quote: Option<String>,
-    pub provenance: Provenance,
-    pub author: Principal,
-    pub status: Status,
-    pub votes: Vec<Vote>,
-    pub advisory: bool,
-    pub filed_at: Timestamp,
-}
-
-/// What was read, and how much of it was not fit to be judged.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ReadFindings {
-    /// The whole ones, in the order they were stored.
-    pub findings: Vec<Finding>,
-    /// How many were dropped. Never zero silently: it is logged and shown.
-    pub dropped: usize,
-}
-
-/// Believes what is whole, drops and counts the rest (DESIGN §5): a finding
-/// whose priority or confidence is missing or out of range never reaches a verdict.
-pub fn read_stored(rows: impl IntoIterator<Item = StoredFinding>) -> ReadFindings {
-    let mut read = ReadFindings::default();
-    for row in rows {
-        match believe(row) {
-            Some(finding) => read.findings.push(finding),
-            None => read.dropped += 1,
-        }
-    }
-    read
-}
-
-fn believe(row: StoredFinding) -> Option<Finding> {
-    let priority: Priority = row.priority?.parse().ok()?;
-    let confidence = Confidence::new(row.confidence?)?;
-    Some(Finding {
-        id: row.id,
-        fingerprint: row.fingerprint,
-        kind: row.kind,
-        priority,
-        confidence,
-        axis: row.axis,
-        title: row.title,
-        body: row.body,
-        suggestion: row.suggestion,
-        anchor: row.anchor,
-        quote: row.quote,
-        provenance: row.provenance,
-        author: row.author,
-        status: row.status,
-        votes: row.votes,
-        advisory: row.advisory,
-        filed_at: row.filed_at,
-    })
+/// The read boundary: what a stored priority and confidence are worth. `None`
+/// unless both are there and in range; such a finding is dropped and counted, and
+/// never reaches a verdict.
+pub fn believe(priority: Option<&str>, confidence: Option<f64>) -> Option<(Priority, Confidence)> {
+    Some((priority?.parse().ok()?, Confidence::new(confidence?)?))
 }
 
 #[cfg(test)]

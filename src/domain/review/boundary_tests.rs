@@ -80,56 +80,35 @@ fn a_remark_on_the_whole_repository_needs_no_quote() {
     assert_eq!(check_draft(&draft), Ok(()));
 }
 
-fn stored(priority: Option<&str>, confidence: Option<f64>) -> StoredFinding {
-    let f = finding("f1");
-    StoredFinding {
-        id: f.id,
-        fingerprint: f.fingerprint,
-        kind: f.kind,
-        priority: priority.map(Into::into),
-        confidence,
-        axis: f.axis,
-        title: f.title,
-        body: f.body,
-        suggestion: f.suggestion,
-        anchor: f.anchor,
-        quote: f.quote,
-        provenance: f.provenance,
-        author: f.author,
-        status: f.status,
-        votes: f.votes,
-        advisory: f.advisory,
-        filed_at: f.filed_at,
-    }
-}
-
 #[test]
-fn a_stored_finding_that_is_not_whole_is_dropped_and_counted() {
-    let rows = [
-        stored(Some("p0"), Some(0.7)),
-        stored(None, Some(0.7)),
-        stored(Some("p4"), Some(0.7)),
-        stored(Some("P0"), Some(0.7)),
-        stored(Some(""), Some(0.7)),
-        stored(Some("p0"), None),
-        stored(Some("p0"), Some(-0.1)),
-        stored(Some("p0"), Some(1.000_001)),
-        stored(Some("p0"), Some(f64::NAN)),
-        stored(Some("p0"), Some(f64::INFINITY)),
-        stored(Some("p3"), Some(0.0)),
-    ];
-    let read = read_stored(rows);
-    assert_eq!((read.findings.len(), read.dropped), (2, 9));
-    assert_eq!(read.findings[0].priority, Priority::P0);
+fn a_stored_finding_that_is_not_whole_is_not_believed() {
+    for (priority, confidence, believed) in [
+        (Some("p0"), Some(0.7), true),
+        (None, Some(0.7), false),
+        (Some("p4"), Some(0.7), false),
+        (Some("P0"), Some(0.7), false),
+        (Some(""), Some(0.7), false),
+        (Some("p0"), None, false),
+        (Some("p0"), Some(-0.1), false),
+        (Some("p0"), Some(1.000_001), false),
+        (Some("p0"), Some(f64::NAN), false),
+        (Some("p0"), Some(f64::INFINITY), false),
+        (Some("p3"), Some(0.0), true),
+    ] {
+        assert_eq!(
+            believe(priority, confidence).is_some(),
+            believed,
+            "{priority:?} {confidence:?}"
+        );
+    }
 }
 
 proptest! {
     #[test]
-    fn whatever_is_stored_is_read_or_counted(priority in proptest::option::of(".{0,3}"), confidence in proptest::option::of(any::<f64>())) {
-        let read = read_stored([stored(priority.as_deref(), confidence)]);
-        prop_assert_eq!(read.findings.len() + read.dropped, 1);
-        if let [finding] = read.findings.as_slice() {
-            prop_assert!((0.0..=1.0).contains(&finding.confidence.get()));
+    fn what_is_believed_is_in_range(priority in ".{0,3}", confidence in any::<f64>()) {
+        if let Some((priority_read, confidence)) = believe(Some(&priority), Some(confidence)) {
+            prop_assert_eq!(priority_read.as_str(), priority);
+            prop_assert!((0.0..=1.0).contains(&confidence.get()));
         }
     }
 }

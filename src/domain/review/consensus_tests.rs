@@ -1,5 +1,5 @@
 use super::{super::samples::*, *};
-use crate::domain::review::finding::{Confidence, Side};
+use crate::domain::review::finding::Side;
 
 fn status(votes: Vec<Vote>, policy: &Policy) -> Status {
     let mut finding = finding("f1");
@@ -261,7 +261,6 @@ fn contradictions_on_one_place_are_shown_and_change_no_status() {
         let mut finding = finding(id);
         finding.priority = priority;
         finding.kind = kind;
-        finding.confidence = Confidence::FULL;
         finding.anchor = Some(anchor("a.rs", Side::Right, start, end));
         finding
     };

@@ -113,8 +113,6 @@ pub struct Anchor {
 pub struct Confidence(f64);
 
 impl Confidence {
-    /// Certain.
-    pub const FULL: Self = Self(1.0);
     /// What a P0 needs before it may block.
     pub const BLOCKING: Self = Self(0.7);
 

@@ -51,15 +51,6 @@ pub fn resolves(finding: &Finding, seen: &Seen<'_>) -> bool {
     }
 }
 
-/// The live findings that the pass resolves, in the order given.
-pub fn resolved(findings: &[Finding], seen: &Seen<'_>) -> Vec<FindingId> {
-    findings
-        .iter()
-        .filter(|finding| resolves(finding, seen))
-        .map(|finding| finding.id.clone())
-        .collect()
-}
-
 fn ran_completely(author: &Principal, contributions: &[Contribution]) -> bool {
     let mut own = contributions
         .iter()

@@ -1,8 +1,6 @@
 //! What a pass proved, frozen when it was finalized: the PASS document of
 //! `jury review --format json` and `jury demo --json`.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
@@ -49,23 +47,12 @@ pub struct PassSnapshot {
 }
 
 impl PassSnapshot {
-    /// Comes to the verdict and freezes it. `findings` are all of the space's, with
-    /// the statuses they have now; `changed` are those whose status this pass
-    /// changed, which are kept even when they are no longer live. Findings are in
-    /// the order of their ids, which is that of their filing.
-    pub fn freeze(
-        head_sha: Option<Sha>,
-        gate: Gate,
-        axes: Vec<AxisResult>,
-        findings: &[Finding],
-        changed: &BTreeSet<FindingId>,
-    ) -> Self {
+    /// Comes to the verdict and freezes it. `findings` are the space's live ones and
+    /// those whose status this pass changed; they are kept in the order of their ids,
+    /// which is that of their filing.
+    pub fn freeze(head_sha: Option<Sha>, gate: Gate, axes: Vec<AxisResult>, findings: &[Finding]) -> Self {
         let judgement = judge(findings, &axes);
-        let mut kept: Vec<FindingSnapshot> = findings
-            .iter()
-            .filter(|f| f.is_live() || changed.contains(&f.id))
-            .map(FindingSnapshot::from)
-            .collect();
+        let mut kept: Vec<FindingSnapshot> = findings.iter().map(FindingSnapshot::from).collect();
         kept.sort_by(|a, b| a.id.cmp(&b.id));
         Self {
             head_sha,
