@@ -1,24 +1,13 @@
 //! Webhooks that come twice, late, out of order, or with things nobody knows.
 
 use futures::future::join_all;
-use hmac::{Hmac, KeyInit, Mac};
 use jury::emulator::{Delivery, Edit};
 use serde_json::{Value, json};
 
-use crate::room::{REPO, Room, SECRET};
+use crate::room::{REPO, Room, SECRET, signature};
 
 fn clean() -> Vec<Edit> {
     vec![Edit::write("tests/two.rs", "#[test]\nfn two() {}\n")]
-}
-
-fn signature(body: &[u8]) -> String {
-    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
-    mac.update(body);
-    let digest = mac.finalize().into_bytes();
-    format!(
-        "sha256={}",
-        digest.iter().map(|b| format!("{b:02x}")).collect::<String>()
-    )
 }
 
 /// Posts a genuine delivery the way the forge does; the status of the answer.
@@ -29,7 +18,7 @@ async fn post(room: &Room, guid: &str, event: &str, body: &Value) -> u16 {
         .post(format!("http://{}/webhooks/github", room.server.address))
         .header("x-github-event", event)
         .header("x-github-delivery", guid)
-        .header("x-hub-signature-256", signature(body.as_bytes()))
+        .header("x-hub-signature-256", signature(SECRET, body.as_bytes()))
         .header("content-type", "application/json")
         .body(body)
         .send();

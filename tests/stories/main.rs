@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test binary")]
 
 mod deliveries;
+mod examples;
 mod faults;
 #[path = "../support/postgres.rs"]
 mod postgres;
