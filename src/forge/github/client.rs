@@ -61,7 +61,7 @@ const ACCEPT_RAW: &str = "application/vnd.github.raw+json";
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     method: Method,
-    /// Path and query below the API's base, from [`Path`](super::origin::Path).
+    /// Path and query below the API's base, its segments encoded by [`encoded`](super::origin::encoded).
     path: String,
     body: Option<Value>,
     accept: &'static str,
