@@ -22,6 +22,11 @@ const ANYWHERE = new Set([400, 401, 403, 404, 429, 500, 502, 503]);
 /** Path parameters whose value may hold slashes. */
 const MANY_SEGMENTS = new Set(['{path}', '{ref}', '{basehead}']);
 const ERRORS_SHOWN = 5;
+/** Properties that GitHub answers as null although its description does not say so. */
+const ALSO_NULL = {
+  // A comment whose line the pull request's diff does not show any more.
+  'pull-request-review-comment': ['line', 'position'],
+};
 
 /** Rewrites every schema object of a document in place, children first. */
 function rewrite(node, change) {
@@ -60,6 +65,9 @@ function allowAbsence(schema) {
 class Description {
   constructor(text, ...changes) {
     this.document = JSON.parse(text);
+    for (const [schema, properties] of Object.entries(ALSO_NULL)) {
+      for (const property of properties) this.document.components.schemas[schema].properties[property].nullable = true;
+    }
     for (const change of changes) {
       rewrite(this.document.paths, change);
       rewrite(this.document.components, change);
