@@ -258,3 +258,27 @@ async fn a_renamed_repository_is_the_same_repository() {
     assert_eq!(listed["check_runs"][0]["conclusion"], "success");
     room.leave().await;
 }
+
+#[tokio::test]
+async fn a_transferred_repository_is_reviewed_in_its_new_home() {
+    let room = Room::open().await;
+    room.people.organization("globex");
+    room.people.install(room.app, "globex", None).unwrap();
+    room.settle().await;
+    let head = room.push("feature", &clean());
+    let number = room.open_pull("feature");
+    room.settle().await;
+    room.tick();
+    room.people.transfer_repo(REPO, "globex", "mona").unwrap();
+    room.settle().await;
+    room.later(5).await;
+    let path = format!("/repos/globex/shop/commits/{head}/check-runs");
+    let listed = room.read(&path).await;
+    assert_eq!(listed["check_runs"][0]["conclusion"], "success");
+    room.people
+        .rerequest_check("globex/shop", number, "jury", "mona")
+        .unwrap();
+    room.settle().await;
+    assert_eq!(room.read(&path).await["check_runs"][0]["conclusion"], "success");
+    room.leave().await;
+}

@@ -542,3 +542,22 @@ async fn a_pass_that_takes_too_long_says_so_and_can_be_asked_for_again() {
     );
     room.leave().await;
 }
+
+#[tokio::test]
+async fn a_change_that_is_read_over_the_api_comes_to_the_same_verdicts() {
+    let room = Room::with(Setup::default().env("JURY_GITHUB_READ", "api")).await;
+    let edits = [
+        Edit::write("src/lib.rs", faults::with_conflict()),
+        Edit::write("src/net.rs", faults::with_token()),
+    ];
+    let (number, faulty) = room.reviewed("feature", &edits).await;
+    assert_eq!(room.shown(&faulty).await, ["completed/failure"]);
+    assert_eq!(room.review_states(number).await, ["CHANGES_REQUESTED"]);
+    let fixed = room.push(
+        "feature",
+        &[Edit::write("src/lib.rs", CLEAN), Edit::remove("src/net.rs")],
+    );
+    room.settle().await;
+    assert_eq!(room.shown(&fixed).await, ["completed/success"]);
+    room.leave().await;
+}

@@ -304,3 +304,41 @@ async fn killed_twenty_times_on_sqlite_nothing_is_lost_and_nothing_said_twice() 
 async fn killed_twenty_times_on_postgres_nothing_is_lost_and_nothing_said_twice() {
     killed_over_and_over(Some(postgres::database().await)).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn told_to_stop_it_finishes_and_the_next_start_goes_on() {
+    let mut world = World::build(None).await;
+    let heads: Vec<(u64, String)> = (0..6)
+        .map(|round| world.open_faulty(&format!("feature-{round}")))
+        .collect();
+    world.emulator.hooks().wait_quiet().await;
+    let mut server = world.server.take().unwrap();
+    let stopped = Command::new("kill")
+        .args(["-TERM", &server.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(stopped.success());
+    let ended = tokio::task::spawn_blocking(move || server.wait().unwrap())
+        .await
+        .unwrap();
+    assert!(ended.success(), "it ended by itself: {ended}");
+    world.start().await;
+    world.each_is_said_once(&heads).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_data_folder_has_one_server() {
+    let world = World::build(None).await;
+    let second = Command::new(env!("CARGO_BIN_EXE_jury"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--config"])
+        .arg(world.path().join("jury.toml"))
+        .env_remove("DATABASE_URL")
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(
+        said.contains("another jury serve is using the data folder"),
+        "{said}"
+    );
+}

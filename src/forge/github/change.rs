@@ -131,8 +131,12 @@ impl ApiChange {
         };
         for index in without_patch.into_iter().take(PROBES_MAX) {
             let mut file = change.files[index].clone();
-            change.look_into(&mut file).await?;
-            change.files[index] = file;
+            match change.look_into(&mut file).await {
+                Ok(()) => change.files[index] = file,
+                // A forge that serves no trees: the file stays unseen.
+                Err(ChangeError::Gone(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
         change.coverage = files::coverage(&change.files, truncated);
         Ok(change)
@@ -291,10 +295,34 @@ impl ApiChange {
         Ok(blob)
     }
 
+    /// A file by its path, from a forge that serves no trees. It gives the content of
+    /// what a symbolic link points to, so that such a finding cannot be placed and its
+    /// axis is partial: not clean.
+    async fn contents(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        let parts: Vec<String> = path.split('/').map(encoded).collect();
+        let path = repo_path(&self.repo, &format!("/contents/{}?ref={commit}", parts.join("/")));
+        let call = Call::raw(path, BLOB_MAX);
+        match self.session.installed(self.repo.installation, call).await {
+            Ok(answer) => Ok(answer.body.map(|blob| blob.to_vec())),
+            Err(ForgeError::NotFound(said)) if said.to_ascii_lowercase().contains("no commit found") => {
+                Err(ChangeError::Gone(commit.to_string()))
+            }
+            Err(ForgeError::NotFound(_)) => Ok(None),
+            Err(error) => Err(change_error(error, commit)),
+        }
+    }
+
     async fn read_in(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
-        match self.entry(commit, path).await? {
-            Some(entry) => Ok(self.blob(&entry).await?.map(|blob| blob.to_vec())),
-            None => Ok(None),
+        let read = async {
+            match self.entry(commit, path).await? {
+                Some(entry) => Ok(self.blob(&entry).await?.map(|blob| blob.to_vec())),
+                None => Ok(None),
+            }
+        };
+        match read.await {
+            // The commit is gone, or the forge serves neither trees nor blobs.
+            Err(ChangeError::Gone(_)) => self.contents(commit, path).await,
+            outcome => outcome,
         }
     }
 }

@@ -185,3 +185,31 @@ async fn a_list_that_may_be_cut_or_is_odd_says_so() {
         assert!(opened(&fake).await.coverage().truncated.is_some());
     }
 }
+
+#[tokio::test]
+async fn a_forge_that_serves_neither_trees_nor_refs_is_read_by_path() {
+    let fake = Fake::start(move |s: &Seen| {
+        let path = s.path.strip_prefix("/repos/octo/demo")?;
+        Some(match path.split('?').next()? {
+            path if path.starts_with("/compare/") => {
+                let files = [file("a b.rs", "modified", Some("@@ -1 +1 @@\n-a\n+b"), (1, 1))];
+                reply(
+                    200,
+                    &json!({ "merge_base_commit": { "sha": oid(BASE) }, "files": files }),
+                )
+            }
+            "/pulls/3" => reply(
+                200,
+                &json!({ "number": 3, "state": "open", "head": { "sha": oid(HEAD) },
+                         "base": { "sha": oid(TIP), "ref": "main" }, "updated_at": "2026-01-01T10:00:00Z" }),
+            ),
+            "/contents/a%20b.rs" => plain(200, "b\n"),
+            _ => return None,
+        })
+    })
+    .await;
+    let change = opened(&fake).await;
+    assert_eq!(change.read(Side::Right, "a b.rs").await.unwrap().unwrap(), b"b\n");
+    assert_eq!(change.read_base_tip(".github/jury.toml").await.unwrap(), None);
+    assert!(change.coverage().is_complete());
+}
