@@ -75,7 +75,10 @@ async fn settle(
     let view: ReviewView = serde_json::from_slice(&row.want)
         .map_err(|e| Failure::Final(format!("an unreadable review is stored: {e}")))?;
     let mut tx = fenced(ctx, job).await?;
-    tx.intend_review(&row.pass, ctx.now()).await?;
+    if !tx.intend_review(&row.pass, ctx.now()).await? {
+        // A newer pass took its place in this moment.
+        return Ok(());
+    }
     tx.commit().await?;
     match ctx.forge.submit_review(&space.pull, &view).await {
         Ok(id) => sent(ctx, job, row, id).await,
@@ -139,7 +142,9 @@ async fn sent(ctx: &Context, job: &Job, row: &ReviewRow, id: ReviewId) -> Result
 
 async fn drop_review(ctx: &Context, job: &Job, row: &ReviewRow, reason: &str) -> Result<(), Failure> {
     let mut tx = fenced(ctx, job).await?;
-    tx.drop_review(&row.pass, reason).await?;
+    if tx.drop_review(&row.pass, reason).await? {
+        tx.unpublish(&row.pass).await?;
+    }
     tx.commit().await?;
     Ok(())
 }

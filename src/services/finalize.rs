@@ -99,7 +99,20 @@ pub(super) async fn finalize(
         return Ok(());
     }
     if note.is_none() {
-        let reviews = tx.reviews_of(&space.id).await?;
+        let mut reviews = tx.reviews_of(&space.id).await?;
+        if reviews.iter().any(|r| r.state == ReviewState::Sending) {
+            // Whether it arrived decides what is left to be said.
+            return Err(Failure::Later {
+                reason: "an earlier review is still being sent".to_owned(),
+                after_ms: None,
+            });
+        }
+        for replaced in reviews.iter_mut().filter(|r| r.state == ReviewState::Wanted) {
+            tx.drop_review(&replaced.pass, "a newer pass took its place")
+                .await?;
+            tx.unpublish(&replaced.pass).await?;
+            replaced.state = ReviewState::Dropped;
+        }
         let news: BTreeSet<FindingId> = tx
             .unpublished(&space.id)
             .await?

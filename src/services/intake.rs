@@ -218,7 +218,13 @@ pub(super) async fn accept(ctx: &Context, pull: &PullRef, said: PullSnapshot) ->
             rev: 1,
             snapshot: said,
         };
-        tx.insert_space(&space, now).await?;
+        if !tx.insert_space(&space, now).await? {
+            let reason = "another replica opened the space in this moment".to_owned();
+            return Err(Failure::Later {
+                reason,
+                after_ms: None,
+            });
+        }
         want_check::refresh(ctx, &mut tx, &pull.repo, &space.snapshot.head).await?;
         tx.enqueue(JobKind::ReviewSpace, space.id.as_str(), now).await?;
         tx.commit().await?;

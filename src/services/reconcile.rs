@@ -84,6 +84,18 @@ pub async fn pulls(ctx: &Context, job: &Job) -> Result<(), Failure> {
     if open.len() > PULLS {
         tracing::warn!(repo = %repo.id, open = open.len(), looked_at = PULLS, "too many open pull requests");
     }
+    if open.len() <= PULLS {
+        // What is open here and not there was closed, and its delivery was missed.
+        let known = {
+            let mut tx = ctx.db.read().await?;
+            tx.open_spaces_of_repo(&repo.workspace, repo.id).await?
+        };
+        for space in known {
+            if !open.iter().any(|(pull, _)| pull.number == space.pull.number) {
+                intake::reread(ctx, &space.pull).await?;
+            }
+        }
+    }
     for (pull, snapshot) in open.into_iter().take(PULLS) {
         let known = {
             let mut tx = ctx.db.read().await?;
@@ -103,7 +115,6 @@ pub async fn pulls(ctx: &Context, job: &Job) -> Result<(), Failure> {
         }
         intake::accept(ctx, &pull, snapshot).await?;
     }
-    // What was open here and is closed there: its delivery was missed.
     Ok(())
 }
 

@@ -272,6 +272,14 @@ impl Tx {
         Ok(())
     }
 
+    /// The review of `pass` is not sent after all: what it carried is still to be said.
+    pub async fn unpublish(&mut self, pass: &PassId) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE finding SET published_in = NULL \
+            WHERE space = (SELECT p.space FROM pass p WHERE p.id = $1) AND published_in = $1";
+        on!(self, c => sqlx::query(SQL).bind(pass).execute(c).await.map(drop)?);
+        Ok(())
+    }
+
     /// The review of `pass` carried these findings.
     pub async fn mark_published(&mut self, findings: &[FindingId], pass: &PassId) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE finding SET published_in = $2 WHERE id = $1";

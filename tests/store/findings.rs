@@ -187,6 +187,9 @@ stories! {
         assert_eq!(ids(&tx.unpublished(&space.id).await.unwrap()), ["a", "b"]);
         tx.mark_published(&[FindingId::new("a")], &pass.id).await.unwrap();
         assert_eq!(ids(&tx.unpublished(&space.id).await.unwrap()), ["b"]);
+        // Its review was not sent after all.
+        tx.unpublish(&pass.id).await.unwrap();
+        assert_eq!(ids(&tx.unpublished(&space.id).await.unwrap()), ["a", "b"]);
     }
 
     async fn a_finding_moves_with_its_lines(home) {

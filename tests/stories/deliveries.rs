@@ -282,3 +282,20 @@ async fn a_transferred_repository_is_reviewed_in_its_new_home() {
     assert_eq!(room.read(&path).await["check_runs"][0]["conclusion"], "success");
     room.leave().await;
 }
+
+#[tokio::test]
+async fn a_pull_request_that_was_closed_while_nobody_listened_is_closed_here_too() {
+    let room = Room::open().await;
+    let (number, _) = room.reviewed("feature", &clean()).await;
+    room.emulator.hooks().pause();
+    room.tick();
+    room.people.close(REPO, number, "mona").unwrap();
+    assert!(!room.emulator.hooks().take().is_empty(), "the delivery is lost");
+    room.emulator.hooks().resume();
+    room.people.suspend(room.installation).unwrap();
+    room.people.unsuspend(room.installation).unwrap();
+    room.settle().await;
+    room.later(5).await;
+    assert!(room.spaces().await.is_empty());
+    room.leave().await;
+}

@@ -170,3 +170,25 @@ async fn thirty_comments_stand_inline_and_the_rest_in_the_body() {
     );
     room.leave().await;
 }
+
+#[tokio::test]
+async fn a_review_that_a_push_overtook_is_said_of_the_new_head() {
+    let room = Room::open().await;
+    room.push("feature", &faulty());
+    room.emulator
+        .fail_next(Method::POST, REVIEWS, Fault::status(503, When::Before));
+    let number = room.open_pull("feature");
+    room.settle().await;
+    assert!(room.reviews(number).await.is_empty(), "not taken yet");
+    let head = room.push("feature", &[Edit::write("README.md", "# more\n")]);
+    room.settle().await;
+    for _ in 0..4 {
+        room.later(10).await;
+    }
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    let reviews = room.reviews(number).await;
+    assert_eq!(reviews.len(), 1, "said once, of the head that there is");
+    assert_eq!(reviews[0]["commit_id"], head.as_str());
+    assert_eq!(room.comments(number).await, ["src/net.rs:2"]);
+    room.leave().await;
+}
