@@ -63,8 +63,8 @@ pub async fn run(ctx: Context, stop: watch::Receiver<bool>) {
 pub async fn run_until_idle(ctx: &Context) -> Result<(), Failure> {
     loop {
         let took = take_deliveries(ctx.clone()).await?
-            || take_job(ctx.clone(), PUBLISHING).await?
-            || take_job(ctx.clone(), REVIEWING).await?;
+            || Box::pin(take_job(ctx.clone(), PUBLISHING)).await?
+            || Box::pin(take_job(ctx.clone(), REVIEWING)).await?;
         if !took {
             return Ok(());
         }

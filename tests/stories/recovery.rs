@@ -4,16 +4,21 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
     sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
+use jury::app::system::SystemClock;
 use jury::emulator::{AppKey, AppRegistration, Edit, Emulator, OpenPull, People, Push, Role};
+use jury::ports::clock::Clock;
 use serde_json::Value;
 
 use crate::{faults, postgres, room::SECRET};
 
 const OWNER: &str = "acme";
 const REPO: &str = "acme/shop";
+
+/// How long anything may take before the story gives up.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How often the server is killed.
 const KILLS: u32 = 20;
@@ -32,9 +37,7 @@ struct World {
 
 impl World {
     async fn build(database: Option<String>) -> Self {
-        let now = Arc::new(|| {
-            i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
-        });
+        let now = Arc::new(|| SystemClock.now().0);
         let emulator = Emulator::start(jury::emulator::Config::new(now)).await.unwrap();
         let people = emulator.people();
         people.organization(OWNER);
@@ -125,16 +128,17 @@ impl World {
     }
 
     async fn until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
-        let started = Instant::now();
-        let mut pause = tokio::time::interval(Duration::from_millis(3));
-        while !holds().await {
-            let log = || std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
-            assert!(
-                started.elapsed() < Duration::from_secs(90),
+        let held = async {
+            let mut pause = tokio::time::interval(Duration::from_millis(3));
+            while !holds().await {
+                pause.tick().await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, held).await.is_err() {
+            panic!(
                 "never: {what}\n{}",
-                log()
+                std::fs::read_to_string(self.path().join("log")).unwrap_or_default()
             );
-            pause.tick().await;
         }
     }
 
