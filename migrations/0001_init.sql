@@ -62,6 +62,7 @@ CREATE TABLE pass (
     origin TEXT NOT NULL CHECK (origin IN ('review', 'carried', 'group')),
     head TEXT NOT NULL,
     merge_base TEXT,
+    gate TEXT CHECK (gate IN ('required', 'advisory')),
     started_at BIGINT NOT NULL,
     deadline_at BIGINT NOT NULL,
     outcome TEXT CHECK (outcome IN ('finalized', 'superseded', 'timed_out', 'broken', 'closed')),

@@ -16,15 +16,14 @@ use crate::{
         },
         space::Space,
     },
-    ports::change::{Change, ChangeError},
+    ports::change::Change,
     store::{Job, JobKind, ReviewRow, ReviewState},
 };
 
 use super::{
     Context, Failure,
-    review::{end, fenced},
-    review_change::{self, PolicyFault},
-    want_check,
+    review::{fenced, policy_or_end},
+    review_change, want_check,
 };
 
 /// Said while a finished pass waits for its publication to be approved.
@@ -40,18 +39,8 @@ pub(super) async fn finalize(
     pass: &Pass,
     change: &dyn Change,
 ) -> Result<(), Failure> {
-    let policy = match review_change::policy(change, &ctx.settings.policy, &ctx.settings.policy_locked).await
-    {
-        Ok(policy) => policy,
-        Err(PolicyFault::Owner(words) | PolicyFault::Read(ChangeError::User(words))) => {
-            return end(ctx, job, space, pass, Outcome::Broken, Some(&words)).await;
-        }
-        Err(PolicyFault::Read(error)) => {
-            return Err(Failure::Later {
-                reason: error.to_string(),
-                after_ms: None,
-            });
-        }
+    let Some(policy) = policy_or_end(ctx, job, space, pass, change).await? else {
+        return Ok(());
     };
     let mut tx = fenced(ctx, job).await?;
     let contributions = tx.contributions(&pass.id).await?;

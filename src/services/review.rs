@@ -13,6 +13,7 @@ use tracing::Instrument;
 use crate::{
     domain::{
         ids::{FindingId, PassId, SpaceId},
+        policy::Policy,
         review::{
             finding::{Finding, Status},
             next::{Facts, Next, next},
@@ -25,7 +26,11 @@ use crate::{
     store::{Filed, Job, StoreError, Tx},
 };
 
-use super::{Context, Failure, finalize, guarded, intake, review_change, want_check};
+use super::{
+    Context, Failure, finalize, guarded, intake,
+    review_change::{self, PolicyFault},
+    want_check,
+};
 
 /// How often a step that takes long looks whether it is still wanted.
 const SUPERSEDED_AFTER: Duration = Duration::from_secs(2);
@@ -110,6 +115,7 @@ async fn sit_down(ctx: &Context, job: &Job, id: &SpaceId) -> Result<Option<(Spac
         origin: Origin::Review,
         head: space.snapshot.head.clone(),
         merge_base: None,
+        gate: None,
         started_at: now,
         deadline_at: now.plus_ms(ctx.settings.pass_limit_ms),
         outcome: None,
@@ -215,11 +221,36 @@ async fn gather(
     let Some(change) = desk.change.as_deref() else {
         return Ok(());
     };
+    let Some(policy) = policy_or_end(ctx, job, space, pass, change).await? else {
+        return Ok(());
+    };
     let mut tx = fenced(ctx, job).await?;
-    tx.record_gathered(&pass.id, change.base(), change.coverage())
+    tx.record_gathered(&pass.id, change.base(), policy.gate, change.coverage())
         .await?;
     tx.commit().await?;
     Ok(())
+}
+
+/// The policy in force. `None` = it is broken, and the pass ended with the words that say
+/// how: a review under a guessed policy would prove nothing.
+pub(super) async fn policy_or_end(
+    ctx: &Context,
+    job: &Job,
+    space: &Space,
+    pass: &Pass,
+    change: &dyn Change,
+) -> Result<Option<Policy>, Failure> {
+    match review_change::policy(change, &ctx.settings.policy, &ctx.settings.policy_locked).await {
+        Ok(policy) => Ok(Some(policy)),
+        Err(PolicyFault::Owner(words) | PolicyFault::Read(ChangeError::User(words))) => {
+            end(ctx, job, space, pass, Outcome::Broken, Some(&words)).await?;
+            Ok(None)
+        }
+        Err(PolicyFault::Read(error)) => Err(Failure::Later {
+            reason: error.to_string(),
+            after_ms: None,
+        }),
+    }
 }
 
 /// Opens the change unless it is open. `false` = the pass ended, or the space moved
@@ -342,7 +373,7 @@ async fn confirm(ctx: &Context, job: &Job, desk: &mut Desk, open: Vec<Finding>) 
 }
 
 /// Ends a pass without a verdict and lets the check say so.
-pub(super) async fn end(
+async fn end(
     ctx: &Context,
     job: &Job,
     space: &Space,

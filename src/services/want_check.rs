@@ -4,6 +4,7 @@
 use crate::{
     domain::{
         ids::{PullNumber, Sha},
+        policy::Gate,
         review::{
             check::{Conclusion, Standing, decisive},
             coverage::Coverage,
@@ -122,15 +123,16 @@ pub(super) fn standing<'a>(space: &'a Space, pass: Option<&'a Pass>) -> Standing
         return Standing::Running;
     };
     let note = pass.note.as_deref();
+    let gate = pass.gate.unwrap_or(Gate::Required);
     match (pass.outcome, &pass.snapshot) {
         (None, _) => Standing::Running,
         (Some(Outcome::Finalized), Some(snapshot)) => match note {
             Some(waiting) => Standing::Waiting(waiting),
             None => Standing::Finished(snapshot),
         },
-        (Some(Outcome::TimedOut), _) => Standing::TimedOut,
+        (Some(Outcome::TimedOut), _) => Standing::TimedOut(gate),
         (Some(Outcome::Broken | Outcome::Finalized), _) => {
-            Standing::Broken(note.unwrap_or("The review could not be done."))
+            Standing::Broken(note.unwrap_or("The review could not be done."), gate)
         }
         // Closed and opened again, or moved on and not looked at yet.
         (Some(Outcome::Superseded | Outcome::Closed), _) => Standing::Running,

@@ -7,6 +7,7 @@ use crate::domain::{
         AccountId, CheckRunId, DeliveryId, FindingId, InstallationId, PassId, PullNumber, RepoId, ReviewId,
         Sha, SpaceId, WorkspaceId,
     },
+    policy::Gate,
     principal::Principal,
     review::{
         finding::{Axis, Kind, Priority, Side, Status},
@@ -102,6 +103,7 @@ text_column!(
     Status,
     Side,
     ContributionState,
+    Gate,
 );
 number_column!(
     AccountId,

@@ -7,6 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::domain::{
     ids::{PassId, Sha, SpaceId},
+    policy::Gate,
     review::{
         coverage::Coverage,
         pass::{Outcome, Pass},
@@ -25,7 +26,7 @@ use super::{
 macro_rules! passes_where {
     ($condition:literal) => {
         concat!(
-            "SELECT id, space, rev, origin, head, merge_base, started_at, deadline_at, outcome, note, coverage, \
+            "SELECT id, space, rev, origin, head, merge_base, gate, started_at, deadline_at, outcome, note, coverage, \
              snapshot, finished_at FROM pass WHERE ",
             $condition
         )
@@ -39,6 +40,7 @@ from_row!(Pass, row => Pass {
     origin: row.try_get("origin")?,
     head: row.try_get("head")?,
     merge_base: row.try_get("merge_base")?,
+    gate: row.try_get("gate")?,
     started_at: row.try_get("started_at")?,
     deadline_at: row.try_get("deadline_at")?,
     outcome: row.try_get("outcome")?,
@@ -138,11 +140,13 @@ impl Tx {
         &mut self,
         pass: &PassId,
         merge_base: &Sha,
+        gate: Gate,
         coverage: &Coverage,
     ) -> Result<bool, StoreError> {
-        const SQL: &str = "UPDATE pass SET merge_base = $2, coverage = $3 WHERE id = $1 AND outcome IS NULL";
+        const SQL: &str =
+            "UPDATE pass SET merge_base = $2, coverage = $3, gate = $4 WHERE id = $1 AND outcome IS NULL";
         let coverage = to_json(coverage)?;
-        let done = on!(self, c => sqlx::query(SQL).bind(pass).bind(merge_base).bind(coverage).execute(c).await?
+        let done = on!(self, c => sqlx::query(SQL).bind(pass).bind(merge_base).bind(coverage).bind(gate).execute(c).await?
             .rows_affected());
         Ok(done == 1)
     }

@@ -167,6 +167,7 @@ pub(crate) fn pass(space: &Space) -> Pass {
         origin: Origin::Review,
         head: space.snapshot.head.clone(),
         merge_base: None,
+        gate: None,
         started_at: Timestamp(10),
         deadline_at: Timestamp(10_000 + space.rev),
         outcome: None,

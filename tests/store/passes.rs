@@ -2,6 +2,7 @@
 
 use jury::domain::{
     ids::PassId,
+    policy::Gate,
     review::{
         coverage::{Coverage, Unseen},
         finding::Axis,
@@ -26,7 +27,7 @@ stories! {
             unseen: vec![Unseen { path: "a\u{0}b \u{202e}".into(), reason: "binary".into() }],
             truncated: Some("more than 3000 files".into()),
         };
-        assert!(tx.record_gathered(&pass.id, &sha('9'), &coverage).await.unwrap());
+        assert!(tx.record_gathered(&pass.id, &sha('9'), Gate::Advisory, &coverage).await.unwrap());
         pass.merge_base = Some(sha('9'));
         pass.coverage = Some(coverage);
         assert_eq!(tx.pass_at(&space.id, 1).await.unwrap().as_ref(), Some(&pass));
@@ -76,7 +77,7 @@ stories! {
         let snapshot = pass_snapshot(&[]);
         assert!(!tx.end_pass(&pass, Outcome::Finalized, None, Some(&snapshot), Timestamp(60)).await.unwrap());
         assert!(!tx.end_pass(&pass, Outcome::Closed, None, None, Timestamp(60)).await.unwrap());
-        assert!(!tx.record_gathered(&pass.id, &sha('9'), &Coverage::default()).await.unwrap());
+        assert!(!tx.record_gathered(&pass.id, &sha('9'), Gate::Required, &Coverage::default()).await.unwrap());
         let ended = tx.pass(&pass.id).await.unwrap().unwrap();
         assert_eq!((ended.outcome, ended.finished_at), (Some(Outcome::Broken), Some(Timestamp(50))));
         assert_eq!(ended.note.as_deref(), Some("no\u{fffd}git"));

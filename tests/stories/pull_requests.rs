@@ -561,3 +561,41 @@ async fn a_change_that_is_read_over_the_api_comes_to_the_same_verdicts() {
     assert_eq!(room.shown(&fixed).await, ["completed/success"]);
     room.leave().await;
 }
+
+#[tokio::test]
+async fn under_an_advisory_gate_a_review_that_could_not_finish_is_neutral_and_says_so() {
+    let setup = Setup::default().file(".github/jury.toml", "gate = \"advisory\"\n");
+    let room = Room::with(setup.env("JURY_LIMITS_PASS_SECONDS", "10")).await;
+    let head = room.push("feature", &[Edit::write("src/net.rs", faults::with_token())]);
+    // The first pass is still sending its review when the second one is to be finalized.
+    let refused = || Fault::status(503, When::Before);
+    room.emulator
+        .fail_next(Method::POST, "/repos/acme/shop/pulls/1/reviews", refused());
+    room.open_pull("feature");
+    room.settle().await;
+    let second = room.push("feature", &[Edit::write("README.md", "# more\n")]);
+    for _ in 0..3 {
+        room.emulator
+            .fail_next(Method::GET, "/repos/acme/shop/pulls/1/reviews", refused());
+    }
+    room.settle().await;
+    for _ in 0..4 {
+        room.later(4).await;
+    }
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/failure"],
+        "a block stays a failure"
+    );
+    let run = room.check_runs(&second).await.pop().unwrap();
+    assert_eq!(run["conclusion"], "neutral");
+    let title = run["output"]["title"].as_str().unwrap();
+    assert_eq!(
+        title,
+        "The review took too long: nothing is proved (advisory gate)"
+    );
+    for _ in 0..4 {
+        room.later(60).await;
+    }
+    room.leave().await;
+}

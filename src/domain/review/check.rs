@@ -37,9 +37,9 @@ pub enum Standing<'a> {
     /// Its pass came to a verdict.
     Finished(&'a PassSnapshot),
     /// Its pass hit the time limit.
-    TimedOut,
-    /// Its pass broke.
-    Broken(&'a str),
+    TimedOut(Gate),
+    /// Its pass broke; the words say why.
+    Broken(&'a str, Gate),
 }
 
 impl Standing<'_> {
@@ -48,8 +48,9 @@ impl Standing<'_> {
         Some(match self {
             Self::Running => return None,
             Self::Waiting(_) => Conclusion::ActionRequired,
-            Self::TimedOut => Conclusion::TimedOut,
-            Self::Broken(_) => Conclusion::Failure,
+            Self::TimedOut(Gate::Advisory) | Self::Broken(_, Gate::Advisory) => Conclusion::Neutral,
+            Self::TimedOut(Gate::Required) => Conclusion::TimedOut,
+            Self::Broken(_, Gate::Required) => Conclusion::Failure,
             Self::Finished(pass) => match (pass.verdict, pass.gate) {
                 (Verdict::Ship, _) => Conclusion::Success,
                 (Verdict::Hold, Gate::Required) => Conclusion::ActionRequired,
@@ -112,7 +113,7 @@ mod tests {
             (PullNumber(1), Standing::Finished(&ship)),
             (PullNumber(2), Standing::Finished(&hold)),
             (PullNumber(3), Standing::Waiting("draft")),
-            (PullNumber(4), Standing::Broken("x")),
+            (PullNumber(4), Standing::Broken("x", Gate::Required)),
         ];
         for upto in 1..=standings.len() {
             let worst = standings[..upto].iter().filter_map(|(_, s)| s.conclusion()).max();
@@ -141,13 +142,23 @@ mod tests {
         }
         for standing in [
             Standing::Waiting("draft"),
-            Standing::TimedOut,
-            Standing::Broken("x"),
+            Standing::TimedOut(Gate::Required),
+            Standing::Broken("x", Gate::Required),
         ] {
             assert!(!matches!(
                 standing.conclusion(),
                 Some(Conclusion::Success | Conclusion::Neutral)
             ));
+        }
+    }
+
+    #[test]
+    fn what_could_not_run_is_neutral_only_where_the_owner_said_so() {
+        for standing in [
+            Standing::TimedOut(Gate::Advisory),
+            Standing::Broken("x", Gate::Advisory),
+        ] {
+            assert_eq!(standing.conclusion(), Some(Conclusion::Neutral));
         }
     }
 }

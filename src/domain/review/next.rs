@@ -98,6 +98,7 @@ mod tests {
             origin: Origin::Review,
             head: "a".repeat(40).parse().unwrap(),
             merge_base: Some("b".repeat(40).parse().unwrap()),
+            gate: None,
             started_at: Timestamp(0),
             deadline_at: Timestamp(100),
             outcome: None,

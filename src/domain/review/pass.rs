@@ -2,6 +2,7 @@
 
 use crate::domain::{
     ids::{PassId, Sha, SpaceId},
+    policy::Gate,
     time::Timestamp,
     words::words,
 };
@@ -51,6 +52,9 @@ pub struct Pass {
     pub head: Sha,
     /// The merge base, once the change was read.
     pub merge_base: Option<Sha>,
+    /// What the owner's policy makes of the check, once the policy was read; until
+    /// then the check is required.
+    pub gate: Option<Gate>,
     /// When it was opened.
     pub started_at: Timestamp,
     /// When it gives up.

@@ -35,16 +35,24 @@ pub fn check_text(standing: &Standing<'_>, coverage: Option<&Coverage>) -> Check
             &text::truncate_chars(&text::one_line(why), 200),
             words(why),
         ),
-        Standing::TimedOut => said(
-            "The review took too long",
+        Standing::TimedOut(gate) => said(
+            &unproved_title("The review took too long", *gate),
             "The review hit its time limit, so nothing is proved about this head. Re-run the check to try again."
                 .to_owned(),
         ),
-        Standing::Broken(why) => said(
-            "The review could not be done",
+        Standing::Broken(why, gate) => said(
+            &unproved_title("The review could not be done", *gate),
             format!("Nothing is proved about this head: {} Re-run the check to try again.", words(why)),
         ),
         Standing::Finished(snapshot) => said(&title(snapshot), summary(snapshot, coverage)),
+    }
+}
+
+/// A check that lets a merge through must say in its title that nothing is proved.
+fn unproved_title(title: &str, gate: Gate) -> String {
+    match gate {
+        Gate::Required => title.to_owned(),
+        Gate::Advisory => format!("{title}: nothing is proved (advisory gate)"),
     }
 }
 

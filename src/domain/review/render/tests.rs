@@ -475,9 +475,12 @@ fn the_check_has_words_for_every_standing() {
     use super::super::check::Standing;
     assert_eq!(text(Standing::Running).title, "Reviewing");
     assert_eq!(text(Standing::Waiting("a draft")).title, "a draft");
-    assert_eq!(text(Standing::TimedOut).title, "The review took too long");
+    assert_eq!(
+        text(Standing::TimedOut(Gate::Required)).title,
+        "The review took too long"
+    );
     assert!(
-        text(Standing::Broken("git\nfailed @x"))
+        text(Standing::Broken("git\nfailed @x", Gate::Required))
             .summary
             .contains("git failed @&#8203;x")
     );
