@@ -71,7 +71,6 @@ pub async fn review(
     }
     let seen: BTreeSet<String> = findings.iter().map(|f| f.fingerprint.clone()).collect();
     review_change::settle(&mut findings, &seen, &contributions, &policy, None);
-    findings.sort_by(|a, b| (a.priority, &a.anchor, &a.id).cmp(&(b.priority, &b.anchor, &b.id)));
     let coverage = change.coverage().clone();
     let snapshot = review_change::fold(change.head(), &findings, &contributions, &coverage, &policy);
     Ok(Reviewed { snapshot, coverage })

@@ -48,19 +48,18 @@ pub struct PassSnapshot {
 
 impl PassSnapshot {
     /// Comes to the verdict and freezes it. `findings` are the space's live ones and
-    /// those whose status this pass changed; they are kept in the order of their ids,
-    /// which is that of their filing.
+    /// those whose status this pass changed; they are kept heaviest first, then by place.
     pub fn freeze(head_sha: Option<Sha>, gate: Gate, axes: Vec<AxisResult>, findings: &[Finding]) -> Self {
         let judgement = judge(findings, &axes);
-        let mut kept: Vec<FindingSnapshot> = findings.iter().map(FindingSnapshot::from).collect();
-        kept.sort_by(|a, b| a.id.cmp(&b.id));
+        let mut kept: Vec<&Finding> = findings.iter().collect();
+        kept.sort_by(|a, b| (a.priority, &a.anchor, &a.id).cmp(&(b.priority, &b.anchor, &b.id)));
         Self {
             head_sha,
             verdict: judgement.verdict,
             confidence: judgement.confidence,
             gate,
             axes,
-            findings: kept,
+            findings: kept.into_iter().map(FindingSnapshot::from).collect(),
         }
     }
 }
