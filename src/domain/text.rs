@@ -199,12 +199,12 @@ fn ends_with(chars: &[char], word: &str) -> bool {
 }
 
 /// Escapes what would open a block at the start of a Markdown line: a heading, a
-/// list, a rule, an underlined heading. Blanks in front are dropped, so that
+/// list, a rule, an underlined heading, the second line of a table. Blanks in front are dropped, so that
 /// they cannot make an indented code block.
 pub(crate) fn guard_line_start(line: &str) -> String {
     let line = line.trim_start_matches([' ', '\t']);
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    if line.starts_with(['#', '-', '+', '=']) {
+    if line.starts_with(['#', '-', '+', '=']) || line.starts_with(":-") {
         format!("\\{line}")
     } else if digits > 0 && line[digits..].starts_with(['.', ')']) {
         format!("{}\\{}", &line[..digits], &line[digits..])
@@ -234,10 +234,7 @@ pub fn code_span(text: &str) -> String {
 /// it is ours, and anything but letters, digits, `_`, `+` and `-` is dropped.
 /// The block ends without a line end.
 pub fn code_fence(info: &str, text: &str) -> String {
-    let info: String = info
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-'))
-        .collect();
+    let info = info_string(info);
     let fence = "`".repeat((longest_run(text, '`') + 1).max(3));
     let end = if text.is_empty() || text.ends_with('\n') {
         ""
@@ -245,6 +242,14 @@ pub fn code_fence(info: &str, text: &str) -> String {
         "\n"
     };
     format!("{fence}{info}\n{text}{end}{fence}")
+}
+
+/// The characters of an info string that are written. Judge these, not what was given:
+/// `sug]gestion` is written as `suggestion`.
+fn info_string(info: &str) -> String {
+    info.chars()
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-'))
+        .collect()
 }
 
 /// The longest run of `c`.

@@ -10,7 +10,8 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
-    code_fence, code_span, defuse_comments, escape, guard_line_start, truncate_chars, visible_lines,
+    code_fence, code_span, defuse_comments, escape, guard_line_start, info_string, truncate_chars,
+    visible_lines,
 };
 
 /// Deeper quotes and lists are flattened.
@@ -103,7 +104,7 @@ impl Writer {
             Tag::CodeBlock(kind) => {
                 self.flush();
                 let info = match kind {
-                    CodeBlockKind::Fenced(info) => info.split_whitespace().next().unwrap_or("").to_owned(),
+                    CodeBlockKind::Fenced(info) => info_string(info.split_whitespace().next().unwrap_or("")),
                     CodeBlockKind::Indented => String::new(),
                 };
                 let rendered = RENDERED.iter().any(|r| info.to_ascii_lowercase().contains(r));

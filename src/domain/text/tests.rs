@@ -54,6 +54,7 @@ fn c21_inline_text_pings_nobody_and_refers_to_nothing() {
         ("# not a heading", "\\# not a heading"),
         ("- no list", "\\- no list"),
         ("1. no list", "1\\. no list"),
+        (":-: no table", "\\:-: no table"),
         ("=== ", "\\==="),
         ("a_b_c _d_", "a_b_c \\_d\\_"),
         (
@@ -169,6 +170,12 @@ fn a17_markdown_defuses_what_is_not() {
         ("&#64;alice", "@&#8203;alice"),
         ("```suggestion\nrm\n```", "```\nrm\n```"),
         ("```mermaid\nx\n```", "```\nx\n```"),
+        // What is dropped from an info string must not leave one of the forge's words.
+        ("```sug]gestion\nrm\n```", "```\nrm\n```"),
+        ("~~~mer.maid\nx\n~~~", "```\nx\n```"),
+        ("```\u{fe0f}SUGGESTION:-0+0\nrm\n```", "```\nrm\n```"),
+        // The forge takes this for a table of one column.
+        ("a\n:-", "a\n\\:-"),
         ("```\nnever closed\n# x", "```\nnever closed\n# x\n```"),
         ("~~~\n```\n~~~", "````\n```\n````"),
         ("***", ""),
