@@ -480,6 +480,23 @@ fn only_text_that_is_no_json_is_an_error_and_the_error_shows_none_of_it() {
     }
 }
 
+/// Found by mutation: the grammar of JSON takes them all, a field of ours takes none.
+#[test]
+fn json_that_no_field_can_hold_is_ignored_and_not_an_error() {
+    for body in [
+        r#"{"action":"opened","action":"closed"}"#,
+        r#"{"action":"\ud800"}"#,
+        r#"{"\udfff":1}"#,
+        r#"{"pull_request":{"title":"\ud83d"}}"#,
+        r#"{"number":1e999}"#,
+        r#"{"pull_request":{"head":{},"head":{}}}"#,
+        r#"{"repositories_removed":[{"id":-1e999}]}"#,
+    ] {
+        let reason = why(parse("pull_request", body.as_bytes(), &us()).unwrap());
+        assert_eq!(reason, "pull_request: a field that cannot be read", "{body}");
+    }
+}
+
 #[test]
 fn json_nested_deeply_does_not_overflow_the_stack() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
