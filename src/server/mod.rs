@@ -13,6 +13,8 @@ mod status;
 mod webhook;
 
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod tests;
 
 use std::{sync::Arc, time::Duration};

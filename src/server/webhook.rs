@@ -83,7 +83,7 @@ impl Webhook {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Stored,
     Repeated,
     Requeued,
@@ -297,7 +297,7 @@ async fn payload(bytes: Bytes, form: bool, limit: usize) -> Result<Bytes, End> {
     parsed.await.unwrap_or(Err(End::Unavailable))
 }
 
-fn parse(bytes: Bytes, form: bool, limit: usize) -> Result<Bytes, End> {
+pub(super) fn parse(bytes: Bytes, form: bool, limit: usize) -> Result<Bytes, End> {
     let json = if form {
         let raw = bytes
             .try_into_mut()
