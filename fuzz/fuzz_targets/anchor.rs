@@ -4,8 +4,9 @@
 use jury::domain::{
     diff::parse,
     review::{
-        anchor::{changed_file, comment_position},
+        anchor::{changed_file, comment_position, offenders},
         finding::{Anchor, Side},
+        publication::{ReviewComment, ReviewEvent, ReviewView},
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -33,5 +34,18 @@ fuzz_target!(|input: (u32, u32, bool, &[u8])| {
         });
         assert!(there && place.start_line.is_none_or(|start| start < place.line));
         assert!(!place.suggestible || (first, place.line) == (start_line, end_line));
+        let view = ReviewView {
+            commit: "1".repeat(40).parse().unwrap(),
+            event: ReviewEvent::Comment,
+            body: String::new(),
+            comments: vec![ReviewComment {
+                path: place.path,
+                line: place.line,
+                side: place.side,
+                start_line: place.start_line,
+                body: String::new(),
+            }],
+        };
+        assert!(offenders(&view, &files).is_empty(), "{:?}", view.comments);
     }
 });
