@@ -64,8 +64,6 @@ fn claimed(values: &[&[u8]]) -> Option<Claimed> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1024, ..ProptestConfig::default() })]
-
     #[test]
     fn a_form_is_decoded_as_the_rules_say(form in form_bytes(), limit in 0..24_usize) {
         let read = form::payload(BytesMut::from(&form[..]), limit).map(|bytes| bytes.to_vec());
