@@ -92,20 +92,29 @@ pub(super) fn listed(paths: &[&str]) -> String {
 /// Whether a file of that name is read as text by the programs it is meant for.
 fn promises_text(path: &str) -> bool {
     const TEXT: &[&str] = &[
+        "adoc",
+        "asc",
         "bash",
         "bat",
+        "bazel",
+        "bzl",
         "c",
         "cc",
         "cfg",
         "clj",
         "cmake",
         "conf",
+        "crt",
+        "csr",
         "cpp",
         "cs",
+        "csproj",
+        "csv",
         "css",
         "cxx",
         "dart",
         "env",
+        "erb",
         "erl",
         "ex",
         "exs",
@@ -120,29 +129,36 @@ fn promises_text(path: &str) -> bool {
         "htm",
         "html",
         "ini",
+        "ipynb",
         "java",
         "js",
         "json",
         "jsonc",
         "jsx",
+        "key",
         "kt",
         "kts",
         "less",
+        "lock",
         "lua",
         "m",
         "md",
+        "mdx",
         "mjs",
         "cjs",
         "ml",
         "mm",
         "nix",
         "php",
+        "pem",
         "pl",
         "pm",
         "properties",
         "proto",
         "ps1",
+        "pub",
         "py",
+        "pyi",
         "r",
         "rb",
         "rs",
@@ -154,12 +170,15 @@ fn promises_text(path: &str) -> bool {
         "sol",
         "sql",
         "svelte",
+        "svg",
         "swift",
         "tf",
         "tfvars",
         "toml",
+        "tpl",
         "ts",
         "tsx",
+        "tsv",
         "txt",
         "vue",
         "xml",
@@ -168,22 +187,13 @@ fn promises_text(path: &str) -> bool {
         "zig",
         "zsh",
     ];
-    const NAMES: &[&str] = &[
-        "dockerfile",
-        "makefile",
-        "jenkinsfile",
-        "gemfile",
-        "rakefile",
-        "justfile",
-        ".env",
-        ".npmrc",
-        ".netrc",
-    ];
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let extension = name.rsplit_once('.').map(|(_, e)| e);
-    NAMES.contains(&name.as_str())
-        || name.starts_with(".env.")
-        || extension.is_some_and(|e| TEXT.contains(&e))
+    // `Dockerfile`, `id_rsa`, `configure`, `.npmrc`: nothing in the name says that it
+    // is no text, and most that is named so is.
+    match name.rsplit_once('.') {
+        None | Some(("", _)) => true,
+        Some((_, extension)) => name.starts_with(".env.") || TEXT.contains(&extension),
+    }
 }
 
 /// What a remark about one line says.

@@ -30,13 +30,10 @@ pub fn print(text: &str) -> Result<(), Fault> {
     quiet_when_gone(writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush()))
 }
 
-/// One line on stderr, after the program's name.
-#[expect(
-    clippy::print_stderr,
-    reason = "the one place where something is told beside the result"
-)]
+/// One line on stderr, after the program's name. Where stderr takes nothing, the exit
+/// code alone has to tell.
 pub fn complain(line: &str) {
-    eprintln!("jury: {line}");
+    let _ = writeln!(io::stderr().lock(), "jury: {line}");
 }
 
 fn coloured(out: &mut impl Write, lines: &[TextLine]) -> io::Result<()> {

@@ -529,3 +529,34 @@ fn help_and_version_answer_on_stdout() {
         assert!(help.out.contains("Usage: jury"), "{}", help.out);
     }
 }
+
+#[test]
+fn a_fault_that_cannot_be_told_still_is_the_exit_code_2() {
+    let repo = Repo::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let Ok(full) = full else {
+        return;
+    };
+    let status = repo
+        .command(env!("CARGO_BIN_EXE_jury"))
+        .args(["review", "--base", "nothing-is-named-so"])
+        .stderr(full)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn a_nul_byte_hides_nothing_in_a_file_without_an_extension() {
+    let repo = Repo::new();
+    repo.write("a.txt", "a\n");
+    repo.commit("one");
+    repo.git("branch base");
+    repo.write("id_rsa", b"secret\n\0\n");
+    repo.write("picture.png", b"\x89PNG\0\0");
+    repo.commit("two");
+    let pass = repo.pass("--base base");
+    assert_eq!(pass["verdict"], "hold", "{pass}");
+    let note = pass["axes"][1]["note"].as_str().unwrap();
+    assert!(note.contains("not read: id_rsa;"), "{note}");
+}
