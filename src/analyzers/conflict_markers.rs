@@ -5,6 +5,8 @@
 //! is a heading's underline and says nothing. Markers count at the first column
 //! only: an indented one is an example.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 
 use crate::{
@@ -32,6 +34,13 @@ pub struct ConflictMarkers;
 
 const UNRESOLVED: &str = "conflict_markers/unresolved";
 const LEFTOVER: &str = "conflict_markers/leftover";
+
+/// Conflicts that may be open at once; git nests a handful. More are a file made to
+/// keep us busy, and the outermost is then taken as what is left of one.
+const DEEPEST: usize = 64;
+
+/// Marker lines that a finding names before it only counts.
+const NAMED: usize = 12;
 
 /// What a marker line marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,11 +90,16 @@ fn conflicts(lines: &[&[u8]]) -> Vec<Conflict> {
         };
         let partner = open.iter().rposition(|c| c.length == length);
         match (kind, partner) {
-            (Mark::Start, _) => open.push(Conflict {
-                marks: vec![index],
-                whole: false,
-                length,
-            }),
+            (Mark::Start, _) => {
+                if open.len() == DEEPEST {
+                    found.push(open.remove(0));
+                }
+                open.push(Conflict {
+                    marks: vec![index],
+                    whole: false,
+                    length,
+                });
+            }
             (Mark::Middle, Some(at)) => open[at].marks.push(index),
             (Mark::Middle, None) => {}
             (Mark::End, Some(at)) => {
@@ -109,7 +123,7 @@ fn conflicts(lines: &[&[u8]]) -> Vec<Conflict> {
 }
 
 /// How a conflict in `path` weighs: priority and confidence.
-fn weight(path: &str, lines: &[&[u8]], conflict: &Conflict) -> (Priority, f64) {
+fn weight(path: &str, fences: &Fences, conflict: &Conflict) -> (Priority, f64) {
     let lower = path.to_ascii_lowercase();
     let shows = lower.split('/').any(|part| {
         matches!(
@@ -128,7 +142,7 @@ fn weight(path: &str, lines: &[&[u8]], conflict: &Conflict) -> (Priority, f64) {
         .iter()
         .any(|e| lower.ends_with(e));
     let prose = is_prose(path);
-    let fenced = prose && in_fence(lines, conflict.marks[0]);
+    let fenced = prose && fences.hold(conflict.marks[0]);
     match (conflict.whole, patch || fenced, shows, prose) {
         (true, true, ..) => (Priority::P2, 0.5),
         (true, false, true, _) => (Priority::P1, 0.6),
@@ -139,27 +153,46 @@ fn weight(path: &str, lines: &[&[u8]], conflict: &Conflict) -> (Priority, f64) {
     }
 }
 
-/// Whether a line of Markdown stands inside a fenced block that closes below it.
-fn in_fence(lines: &[&[u8]], at: usize) -> bool {
-    let fence = |l: &&&[u8]| {
-        let text = l.trim_ascii_start();
-        text.starts_with(b"```")
-            || text.starts_with(b"~~~")
-            || text.starts_with(b"----")
-            || text.starts_with(b"....")
-    };
-    lines[..at].iter().filter(fence).count() % 2 == 1 && lines[at..].iter().any(|l| fence(&l))
+/// The lines of a Markdown file that open or close a block.
+struct Fences(Vec<usize>);
+
+impl Fences {
+    fn of(lines: &[&[u8]]) -> Self {
+        let fence = |line: &[u8]| {
+            let text = line.trim_ascii_start();
+            text.starts_with(b"```")
+                || text.starts_with(b"~~~")
+                || text.starts_with(b"----")
+                || text.starts_with(b"....")
+        };
+        Self((0..lines.len()).filter(|i| fence(lines[*i])).collect())
+    }
+
+    /// Whether a line stands inside a block that closes below it.
+    fn hold(&self, at: usize) -> bool {
+        let before = self.0.partition_point(|fence| *fence < at);
+        before % 2 == 1 && before < self.0.len()
+    }
 }
 
-fn remark(path: &str, lines: &[&[u8]], conflict: &Conflict) -> Remark {
-    let (priority, confidence) = weight(path, lines, conflict);
-    let numbers: Vec<String> = conflict.marks.iter().map(|i| (i + 1).to_string()).collect();
+fn remark(path: &str, fences: &Fences, conflict: &Conflict) -> Remark {
+    let (priority, confidence) = weight(path, fences, conflict);
+    let numbers: Vec<String> = conflict
+        .marks
+        .iter()
+        .take(NAMED)
+        .map(|i| (i + 1).to_string())
+        .collect();
+    let more = match conflict.marks.len() - numbers.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let (rule, title, body) = if conflict.whole {
         (
             UNRESOLVED,
             "Merge conflict committed with its markers",
             format!(
-                "The markers on lines {} are what a merge left behind: both sides of the conflict are still in the file. \
+                "The markers on lines {}{more} are what a merge left behind: both sides of the conflict are still in the file. \
                  Choose one, or join them, and delete the marker lines.",
                 numbers.join(", ")
             ),
@@ -206,13 +239,13 @@ async fn in_file(
             lines[number as usize - 1] = text;
         }
     }
+    let added: BTreeMap<usize, (u32, &[u8])> =
+        added.into_iter().map(|line| (line.0 as usize, line)).collect();
+    let fences = Fences::of(&lines);
     for conflict in conflicts(&lines) {
-        let first_added = conflict
-            .marks
-            .iter()
-            .find_map(|i| added.iter().find(|(n, _)| *n as usize == i + 1));
+        let first_added = conflict.marks.iter().find_map(|i| added.get(&(i + 1)));
         if let Some((number, text)) = first_added {
-            let mut remark = remark(&file.path, &lines, &conflict);
+            let mut remark = remark(&file.path, &fences, &conflict);
             remark.secret = secrets::shows_one(&file.path, text);
             drafts.push(remark.on_line(file, *number, text));
         }

@@ -144,3 +144,22 @@ fn the_verifier_refutes_a_conflict_that_the_blob_does_not_have() {
     let solved = TextChange::new().adding("a.rs", "ours\n");
     assert_eq!(holds(&ConflictMarkers, &solved, &draft), Some(false));
 }
+
+#[test]
+fn a_conflict_of_thousands_of_markers_still_blocks() {
+    let many = format!("{}\n", marker("=", "")).repeat(9_000);
+    let text = conflict().replace(&format!("{}\n", marker("=", "")), &many);
+    let drafts = report(&ConflictMarkers, &TextChange::new().adding("a.rs", &text)).drafts;
+    assert_eq!(drafts.len(), 1);
+    assert!(drafts[0].body.contains("12, 13 and 8990 more are"), "{}", drafts[0].body);
+    assert!(drafts[0].body.len() < crate::domain::review::boundary::MAX_BODY);
+}
+
+#[test]
+fn a_file_of_nothing_but_starts_is_judged_in_linear_time() {
+    // Looking through all open conflicts for every line, this would take hours.
+    let text = format!("{}\n", marker("<", "a")).repeat(150_000) + &format!("{}\n", marker(">", "b"));
+    let told = report(&ConflictMarkers, &TextChange::new().adding("a.txt", text));
+    assert_eq!(told.drafts.len(), 500);
+    assert!(told.note.unwrap().contains("more findings are not listed"));
+}
