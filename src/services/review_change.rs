@@ -127,6 +127,7 @@ pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &F
     let mut order = Vec::new();
     let mut lost = 0_usize;
     for draft in report.drafts {
+        tokio::task::yield_now().await;
         match place(draft, &mut blobs).await {
             Ok(placed) => {
                 let fingerprint = fingerprinter.fingerprint(&placed);
@@ -210,6 +211,8 @@ pub async fn verify(
     let mut blobs = Blobs::new(change);
     let mut votes = Vec::with_capacity(findings.len());
     for finding in findings {
+        // Judging is work without a wait in it, and the lease must be kept meanwhile.
+        tokio::task::yield_now().await;
         let reading = read(finding, &mut blobs, change, analyzers, fingerprinter).await;
         votes.push(reading.and_then(|reading| consensus::verifier_vote(finding, &reading)));
     }
