@@ -155,15 +155,21 @@ impl Db {
             StoreError::Transient(why) => cannot(&format!("another program has locked it ({why})")),
             StoreError::User(why) | StoreError::Internal(why) => cannot(&why),
         };
-        let write = SqlitePoolOptions::new()
+        let pool = || {
+            SqlitePoolOptions::new()
+                .acquire_timeout(ACQUIRE)
+                // After a full disk or a failed read SQLite has rolled back by itself; the
+                // driver's own ROLLBACK then fails, and to it the transaction never ends.
+                // Such a connection can begin nothing any more: another takes its place.
+                .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
+        };
+        let write = pool()
             .max_connections(1)
-            .acquire_timeout(ACQUIRE)
             .connect_with(options.clone())
             .await
             .map_err(explain)?;
-        let read = SqlitePoolOptions::new()
+        let read = pool()
             .max_connections(4)
-            .acquire_timeout(ACQUIRE)
             .connect_with(options.read_only(true))
             .await
             .map_err(explain)?;

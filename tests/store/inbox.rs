@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use jury::{
     domain::{ids::DeliveryId, time::Timestamp},
-    store::{Accepted, Db, Delivery, DeliveryCounts, Inbox, NewDelivery},
+    store::{Accepted, Db, Delivery, DeliveryCounts, Inbox, NewDelivery, Tx},
 };
 
 use crate::stories;
@@ -35,6 +35,26 @@ fn ids(deliveries: &[Delivery]) -> Vec<&str> {
 
 /// After every delivery came in.
 const NOW: i64 = 1_800_000_000_000;
+
+/// When the disk is full or a read fails, SQLite ends the transaction by itself, and the
+/// driver, which still believes in it, fails to. The same is done here by hand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_full_disk_deliveries_are_stored_again() {
+    let home = crate::home::Home::sqlite().await;
+    let (inbox, writer) = Inbox::start(&home.db).await.unwrap();
+    let mut tx = home.db.write().await.unwrap();
+    let Tx::Lite(lite) = &mut tx else {
+        unreachable!("it is SQLite")
+    };
+    sqlx::query("ROLLBACK").execute(&mut **lite).await.unwrap();
+    assert!(tx.commit().await.is_err());
+    assert_eq!(
+        inbox.accept(delivery("d1", "{}")).await.unwrap(),
+        Accepted::Stored
+    );
+    assert_eq!(ids(&claim(&home.db, NOW, "c", 10).await), ["d1"]);
+    writer.drain().await;
+}
 
 stories! {
     async fn a_delivery_comes_back_byte_for_byte(home) {

@@ -151,7 +151,11 @@ fn a_conflict_of_thousands_of_markers_still_blocks() {
     let text = conflict().replace(&format!("{}\n", marker("=", "")), &many);
     let drafts = report(&ConflictMarkers, &TextChange::new().adding("a.rs", &text)).drafts;
     assert_eq!(drafts.len(), 1);
-    assert!(drafts[0].body.contains("12, 13 and 8990 more are"), "{}", drafts[0].body);
+    assert!(
+        drafts[0].body.contains("12, 13 and 8990 more are"),
+        "{}",
+        drafts[0].body
+    );
     assert!(drafts[0].body.len() < crate::domain::review::boundary::MAX_BODY);
 }
 
