@@ -29,6 +29,7 @@ stories! {
         };
         assert!(tx.record_gathered(&pass.id, &sha('9'), Gate::Advisory, &coverage).await.unwrap());
         pass.merge_base = Some(sha('9'));
+        pass.gate = Some(Gate::Advisory);
         pass.coverage = Some(coverage);
         assert_eq!(tx.pass_at(&space.id, 1).await.unwrap().as_ref(), Some(&pass));
         let snapshot = pass_snapshot(&[finding("f", "p")]);
