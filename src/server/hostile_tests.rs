@@ -101,7 +101,7 @@ proptest! {
         // Both owners of the bytes: alone, and together with another.
         let bytes = Bytes::from(body);
         let shared = bytes.clone();
-        prop_assert_eq!(parse(shared, form, 64).ok().map(|json| json.to_vec()), wanted.clone());
+        prop_assert_eq!(&parse(shared, form, 64).ok().map(|json| json.to_vec()), &wanted);
         prop_assert_eq!(parse(bytes, form, 64).ok().map(|json| json.to_vec()), wanted);
     }
 
@@ -132,7 +132,7 @@ proptest! {
     ) {
         let key = WebhookKey::new(&SecretString::from("a secret of this test")).unwrap();
         let mut value = signed("a secret of this test", &body).into_bytes();
-        let mut sent = body.clone();
+        let mut sent = body;
         if let Some((at, byte)) = edit {
             let place = if in_body { &mut sent } else { &mut value };
             if !place.is_empty() {
