@@ -177,7 +177,7 @@ fn replacement(suggestion: &str, suggestible: bool) -> String {
     }
     format!(
         "Proposed instead:\n\n{}",
-        text::code_fence("", &text::visible_lines(suggestion))
+        text::code_fence("", &text::visible_lines(&text::defuse_comments(suggestion)))
     )
 }
 
