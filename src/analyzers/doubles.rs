@@ -99,7 +99,7 @@ fn whole_file_patch(before: &[u8], after: &[u8]) -> Vec<u8> {
 
 #[async_trait]
 impl Change for TextChange {
-    fn base(&self) -> &Sha {
+    fn merge_base(&self) -> &Sha {
         &self.base
     }
 

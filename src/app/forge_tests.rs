@@ -201,7 +201,7 @@ async fn git_and_the_api_show_the_same_change() {
     assert!(by_git.coverage().is_complete(), "{:?}", by_git.coverage());
     assert!(by_api.coverage().is_complete(), "{:?}", by_api.coverage());
     assert_eq!(all(&*by_git), all(&*by_api));
-    assert_eq!(by_git.base(), by_api.base());
+    assert_eq!(by_git.merge_base(), by_api.merge_base());
     assert_eq!(by_git.head(), Some(&snapshot.head));
     assert_eq!(by_api.head(), Some(&snapshot.head));
     let renamed = by_api
@@ -259,7 +259,7 @@ async fn policy_and_merge_base_are_of_the_base_branch_as_it_is_now() {
         assert_eq!(policy, b"gate = \"advisory\"\n");
         assert!(change.files().iter().all(|f| f.path != ".github/jury.toml"));
         assert_eq!(change.read_base_tip("not/there").await.unwrap(), None);
-        let earlier = change.base().clone();
+        let earlier = change.merge_base().clone();
         let then = change
             .read_at(&earlier, ".github/jury.toml")
             .await

@@ -121,7 +121,7 @@ impl GitChange {
 
 #[async_trait]
 impl Change for GitChange {
-    fn base(&self) -> &Sha {
+    fn merge_base(&self) -> &Sha {
         &self.base
     }
 

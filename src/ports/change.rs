@@ -35,7 +35,7 @@ pub enum ChangeError {
 #[async_trait]
 pub trait Change: Send + Sync {
     /// The merge base of the base branch and the head.
-    fn base(&self) -> &Sha;
+    fn merge_base(&self) -> &Sha;
 
     /// The head; `None` for a working tree.
     fn head(&self) -> Option<&Sha>;

@@ -13,7 +13,7 @@ use crate::{
     store::{CheckKey, CheckRow, Job},
 };
 
-use super::{Context, Failure, review::fenced, want_check};
+use super::{Context, Failure, want_check};
 
 /// Carries out a `SyncCheck` job.
 pub async fn sync(ctx: &Context, job: &Job) -> Result<(), Failure> {
@@ -49,7 +49,7 @@ async fn send(ctx: &Context, job: &Job, repo: &RepoRef, row: &CheckRow) -> Resul
         },
         None => create(ctx, job, repo, row, &view).await?,
     };
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     tx.sent_check(&row.key, row.want_rev, id, view.conclusion.is_some())
         .await?;
     tx.commit().await?;
@@ -93,7 +93,7 @@ async fn create(
 /// Writes down that a run is about to be made, and under which name of ours.
 async fn intend(ctx: &Context, job: &Job, key: &CheckKey) -> Result<String, Failure> {
     let external_id = ctx.ids.next();
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     tx.intend_check(key, Some(&external_id), ctx.now()).await?;
     tx.commit().await?;
     Ok(external_id)

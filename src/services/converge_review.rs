@@ -16,7 +16,7 @@ use crate::{
     store::{Job, ReviewRow, ReviewState},
 };
 
-use super::{Context, Failure, review::fenced, want_check};
+use super::{Context, Failure, want_check};
 
 /// Said when our request for changes is taken back.
 const CLEARED: &str = "What Jury asked for is settled on the current head.";
@@ -74,7 +74,7 @@ async fn settle(
     }
     let view: ReviewView = serde_json::from_slice(&row.want)
         .map_err(|e| Failure::Final(format!("an unreadable review is stored: {e}")))?;
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     if !tx.intend_review(&row.pass, ctx.now()).await? {
         // A newer pass took its place in this moment.
         return Ok(());
@@ -134,14 +134,14 @@ fn pending(reviews: &[PostedReview]) -> impl Iterator<Item = &PostedReview> {
 }
 
 async fn sent(ctx: &Context, job: &Job, row: &ReviewRow, id: ReviewId) -> Result<(), Failure> {
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     tx.sent_review(&row.pass, id).await?;
     tx.commit().await?;
     Ok(())
 }
 
 async fn drop_review(ctx: &Context, job: &Job, row: &ReviewRow, reason: &str) -> Result<(), Failure> {
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     if tx.drop_review(&row.pass, reason).await? {
         tx.unpublish(&row.pass).await?;
     }
@@ -175,7 +175,7 @@ async fn take_back(ctx: &Context, job: &Job, space: &Space) -> Result<(), Failur
             }
             Err(other) => return Err(other.into()),
         };
-        let mut tx = fenced(ctx, job).await?;
+        let mut tx = ctx.fenced(job).await?;
         match refused {
             None => tx.dismissed_review(&row.pass, ctx.now()).await?,
             Some(reason) => tx.stuck_review(&row.pass, &reason).await?,

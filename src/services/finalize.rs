@@ -20,11 +20,7 @@ use crate::{
     store::{Job, JobKind, ReviewRow, ReviewState},
 };
 
-use super::{
-    Context, Failure,
-    review::{fenced, policy_or_end},
-    review_change, want_check,
-};
+use super::{Context, Failure, review::policy_or_end, review_change, want_check};
 
 /// Said while a finished pass waits for its publication to be approved.
 const AWAITS_APPROVAL: &str = "The review is done and waits for its publication to be approved, as the policy \
@@ -42,7 +38,7 @@ pub(super) async fn finalize(
     let Some(policy) = policy_or_end(ctx, job, space, pass, change).await? else {
         return Ok(());
     };
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     let contributions = tx.contributions(&pass.id).await?;
     let stored = tx.live_findings(&space.id).await?;
     if stored.dropped > 0 {

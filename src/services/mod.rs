@@ -31,7 +31,7 @@ use crate::{
         time::Timestamp,
     },
     ports::{analyzer::Analyzer, clock::Clock, forge::Forge, forge::ForgeError, ids::Ids},
-    store::{Db, StoreError},
+    store::{Db, Job, StoreError, Tx},
 };
 
 /// The name of the one check run that Jury publishes. Branch protection names it:
@@ -100,6 +100,17 @@ impl Context {
     /// Now.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// A write transaction that proves that the job's lease still holds, and keeps it
+    /// from being taken over before the transaction ends.
+    async fn fenced(&self, job: &Job) -> Result<Tx, Failure> {
+        let mut tx = self.db.write().await?;
+        if tx.fence(job).await? {
+            Ok(tx)
+        } else {
+            Err(Failure::Lost)
+        }
     }
 }
 

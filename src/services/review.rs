@@ -23,7 +23,7 @@ use crate::{
         space::{PullState, Space},
     },
     ports::change::{Change, ChangeError},
-    store::{Filed, Job, StoreError, Tx},
+    store::{Filed, Job, StoreError},
 };
 
 use super::{
@@ -93,10 +93,7 @@ pub async fn review(ctx: &Context, job: &Job) -> Result<(), Failure> {
 /// The pass to work on: the one that runs, else a new one for the current revision
 /// when there is something to review. `None` = nothing to do.
 async fn sit_down(ctx: &Context, job: &Job, id: &SpaceId) -> Result<Option<(Space, Pass)>, Failure> {
-    let mut tx = ctx.db.write().await?;
-    if !tx.fence(job).await? {
-        return Err(Failure::Lost);
-    }
+    let mut tx = ctx.fenced(job).await?;
     let Some(space) = tx.space(id).await? else {
         return Ok(None);
     };
@@ -224,8 +221,8 @@ async fn gather(
     let Some(policy) = policy_or_end(ctx, job, space, pass, change).await? else {
         return Ok(());
     };
-    let mut tx = fenced(ctx, job).await?;
-    tx.record_gathered(&pass.id, change.base(), policy.gate, change.coverage())
+    let mut tx = ctx.fenced(job).await?;
+    tx.record_gathered(&pass.id, change.merge_base(), policy.gate, change.coverage())
         .await?;
     tx.commit().await?;
     Ok(())
@@ -344,7 +341,7 @@ async fn ask(
         }
         filed.push(finding);
     }
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     for finding in &filed {
         if let Filed::Known(id) = tx.file_finding(&space.id, &pass.id, finding).await? {
             tx.set_anchor(&id, finding.anchor.as_ref()).await?;
@@ -361,7 +358,7 @@ async fn confirm(ctx: &Context, job: &Job, desk: &mut Desk, open: Vec<Finding>) 
         return Ok(());
     };
     let votes = review_change::verify(&open, change, &ctx.analyzers, &ctx.fingerprinter).await;
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     for (finding, vote) in open.iter().zip(votes) {
         if let Some(vote) = vote {
             tx.put_vote(&finding.id, &vote, ctx.now()).await?;
@@ -381,21 +378,11 @@ async fn end(
     outcome: Outcome,
     note: Option<&str>,
 ) -> Result<(), Failure> {
-    let mut tx = fenced(ctx, job).await?;
+    let mut tx = ctx.fenced(job).await?;
     tx.end_pass(pass, outcome, note, None, ctx.now()).await?;
     want_check::refresh(ctx, &mut tx, &space.pull.repo, &pass.head).await?;
     tx.commit().await?;
     ctx.bell.notify_waiters();
     metrics::counter!("jury_passes_total", "outcome" => outcome.as_str()).increment(1);
     Ok(())
-}
-
-/// A write transaction that proves that the lease still holds.
-pub(super) async fn fenced(ctx: &Context, job: &Job) -> Result<Tx, Failure> {
-    let mut tx = ctx.db.write().await?;
-    if tx.fence(job).await? {
-        Ok(tx)
-    } else {
-        Err(Failure::Lost)
-    }
 }

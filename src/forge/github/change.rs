@@ -402,7 +402,7 @@ fn not_served(reason: &str) -> bool {
 
 #[async_trait]
 impl Change for ApiChange {
-    fn base(&self) -> &Sha {
+    fn merge_base(&self) -> &Sha {
         &self.merge_base
     }
 

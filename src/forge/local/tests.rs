@@ -79,7 +79,7 @@ async fn d49_what_the_base_gained_meanwhile_is_not_part_of_the_change() {
     let base = repo.sha("HEAD^");
     let change = open(repo.path(), None, "pr").await.unwrap();
     assert_eq!(told(&change), ["modified f.txt +1 -1"]);
-    assert_eq!((change.base(), change.base_tip()), (&base, &tip));
+    assert_eq!((change.merge_base(), change.base_tip()), (&base, &tip));
     assert_eq!(
         change.read_base_tip("g.txt").await.unwrap().unwrap(),
         b"main moved\n"
@@ -578,6 +578,6 @@ async fn names_of_sha256_are_read_too() {
     git_in(&folder, ["commit", "-q", "-m", "x"]);
     fs::write(folder.join("f"), "2\n").unwrap();
     let change = open(&folder, None, WORKTREE).await.unwrap();
-    assert_eq!(change.base().as_str().len(), 64);
+    assert_eq!(change.merge_base().as_str().len(), 64);
     assert_eq!(told(&change), ["modified f +1 -1"]);
 }
