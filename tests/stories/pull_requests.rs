@@ -467,7 +467,7 @@ async fn without_a_public_address_the_details_are_the_pull_request() {
 async fn a_push_in_the_middle_of_a_pass_takes_its_place() {
     let room = Room::open().await;
     let first = room.push("feature", &[Edit::write("src/net.rs", faults::with_token())]);
-    let slow = Fault::Slow(Duration::from_millis(500));
+    let slow = Fault::Slow(Duration::from_secs(10));
     room.emulator
         .fail_next(Method::GET, "/repos/acme/shop/git/ref", slow);
     let number = room.open_pull("feature");
@@ -500,7 +500,7 @@ async fn a_push_in_the_middle_of_a_pass_takes_its_place() {
 async fn closing_in_the_middle_of_a_pass_cancels_its_check() {
     let room = Room::open().await;
     let head = room.push("feature", &clean());
-    let slow = Fault::Slow(Duration::from_millis(500));
+    let slow = Fault::Slow(Duration::from_secs(10));
     room.emulator
         .fail_next(Method::GET, "/repos/acme/shop/git/ref", slow);
     let number = room.open_pull("feature");
