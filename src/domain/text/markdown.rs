@@ -112,7 +112,9 @@ impl Writer {
             }
             Tag::List(first) => {
                 self.flush();
-                self.tight = !self.lists.is_empty();
+                // Not every numbered list may interrupt a paragraph: one that starts at another
+                // number than 1 would be read as its text, and code in it would go live.
+                self.tight = !self.lists.is_empty() && first.is_none();
                 self.lists.push(first);
             }
             Tag::Item => {

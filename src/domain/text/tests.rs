@@ -340,3 +340,21 @@ proptest! {
         prop_assert!(truncate_chars(&text, max).chars().count() <= max);
     }
 }
+
+#[test]
+fn code_in_a_nested_list_that_starts_at_another_number_stays_code() {
+    use pulldown_cmark::{Event, Tag, TagEnd};
+    for number in ["4", "1", "0", "999999999"] {
+        let body = format!("- g\n\n\n  {number}.     @alice <b> GH-2\n");
+        let out = markdown(&body);
+        let mut in_code = false;
+        for event in rendered(&out) {
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => in_code = true,
+                Event::End(TagEnd::CodeBlock) => in_code = false,
+                Event::Text(text) => assert!(in_code || !text.contains("GH-2"), "{body:?} gives {out:?}"),
+                _ => {}
+            }
+        }
+    }
+}

@@ -480,7 +480,7 @@ fn only_text_that_is_no_json_is_an_error_and_the_error_shows_none_of_it() {
     }
 }
 
-/// Found by mutation: the grammar of JSON takes them all, a field of ours takes none.
+/// The grammar of JSON takes them all, a field of ours takes none.
 #[test]
 fn json_that_no_field_can_hold_is_ignored_and_not_an_error() {
     for body in [
