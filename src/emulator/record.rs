@@ -62,10 +62,12 @@ impl Record {
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &mut kept.file
-            && let Ok(line) = serde_json::to_string(&exchange)
+            && let Ok(mut line) = serde_json::to_string(&exchange)
         {
-            // A record that cannot be written must not change what is answered.
-            let _ = writeln!(file, "{line}");
+            line.push('\n');
+            // One write: other emulators append to the same file. A record that cannot be
+            // written must not change what is answered.
+            let _ = file.write_all(line.as_bytes());
         }
         kept.exchanges.push(exchange);
     }
