@@ -38,7 +38,7 @@ pub async fn sync(ctx: &Context, job: &Job) -> Result<(), Failure> {
         let current = latest.as_ref().is_some_and(|pass| {
             pass.id == row.pass && pass.rev == space.rev && space.snapshot.state == PullState::Open
         });
-        settle(ctx, job, &space, row, current).await?;
+        send(ctx, job, &space, row, current).await?;
     }
     let blocks = latest
         .as_ref()
@@ -56,7 +56,7 @@ pub async fn sync(ctx: &Context, job: &Job) -> Result<(), Failure> {
 }
 
 /// Sends one review, or finds that it was sent, or drops it.
-async fn settle(
+async fn send(
     ctx: &Context,
     job: &Job,
     space: &Space,

@@ -164,7 +164,7 @@ async fn step(ctx: &Context, job: &Job, space: &Space, pass: &Pass, desk: &mut D
     let facts = Facts {
         pass,
         rev: space.rev,
-        // A draft is as good as closed to a running pass: drafts are not reviewed.
+        // A draft needs no word of its own: becoming one moved the revision.
         open: space.snapshot.state == PullState::Open,
         now: ctx.now(),
         roster: &roster,
