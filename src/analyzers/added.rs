@@ -217,9 +217,14 @@ pub(super) struct Remark {
 impl Remark {
     /// The remark as a draft about line `line` of `file` on the head.
     pub(super) fn on_line(self, file: &ChangedFile, line: u32, text: &[u8]) -> Draft {
+        self.on_side(file, Side::Right, line, text)
+    }
+
+    /// The remark as a draft about line `line` of `file` on `side`.
+    pub(super) fn on_side(self, file: &ChangedFile, side: Side, line: u32, text: &[u8]) -> Draft {
         let anchor = Anchor {
-            path: file.path.clone(),
-            side: Side::Right,
+            path: file.path_on(side).to_owned(),
+            side,
             start_line: line,
             end_line: line,
         };

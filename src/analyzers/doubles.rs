@@ -26,6 +26,7 @@ pub(super) struct TextChange {
     head: Sha,
     pub(super) files: Vec<ChangedFile>,
     pub(super) coverage: Coverage,
+    bases: BTreeMap<String, Vec<u8>>,
     heads: BTreeMap<String, Vec<u8>>,
 }
 
@@ -36,6 +37,7 @@ impl TextChange {
             head: "a".repeat(40).parse().unwrap(),
             files: Vec::new(),
             coverage: Coverage::default(),
+            bases: BTreeMap::new(),
             heads: BTreeMap::new(),
         }
     }
@@ -53,7 +55,30 @@ impl TextChange {
     pub(super) fn between(mut self, path: &str, status: FileStatus, before: &[u8], after: &[u8]) -> Self {
         let patch = parse_file_patch(&whole_file_patch(before, after)).unwrap();
         self.files.push(ChangedFile::new(path, status).with_patch(patch));
-        self.heads.insert(path.to_owned(), after.to_vec());
+        if status != FileStatus::Added {
+            self.bases.insert(path.to_owned(), before.to_vec());
+        }
+        if status != FileStatus::Removed {
+            self.heads.insert(path.to_owned(), after.to_vec());
+        }
+        self
+    }
+
+    /// A file that is gone.
+    pub(super) fn removing(self, path: &str, before: impl AsRef<[u8]>) -> Self {
+        self.between(path, FileStatus::Removed, before.as_ref(), b"")
+    }
+
+    /// A file that stands on both sides and did not change.
+    pub(super) fn keeping(mut self, path: &str, text: impl AsRef<[u8]>) -> Self {
+        self.bases.insert(path.to_owned(), text.as_ref().to_vec());
+        self.heads.insert(path.to_owned(), text.as_ref().to_vec());
+        self
+    }
+
+    /// Anything else about the last file: its modes, say.
+    pub(super) fn with(mut self, set: impl FnOnce(&mut ChangedFile)) -> Self {
+        set(self.files.last_mut().unwrap());
         self
     }
 }
@@ -116,7 +141,11 @@ impl Change for TextChange {
     }
 
     async fn read(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
-        Ok(self.heads.get(path).filter(|_| side == Side::Right).cloned())
+        let side = match side {
+            Side::Left => &self.bases,
+            Side::Right => &self.heads,
+        };
+        Ok(side.get(path).cloned())
     }
 
     async fn read_base_tip(&self, _: &str) -> Result<Option<Vec<u8>>, ChangeError> {
@@ -159,10 +188,14 @@ pub(super) fn found(analyzer: &dyn Analyzer, change: &TextChange) -> Vec<String>
 /// What the rule says of the blob of `change` to a finding made from `draft`.
 pub(super) fn holds(analyzer: &dyn Analyzer, change: &TextChange, draft: &Draft) -> Option<bool> {
     let anchor = draft.anchor.as_ref()?;
-    let blob = change.heads.get(&anchor.path).unwrap();
+    let side = match anchor.side {
+        Side::Left => &change.bases,
+        Side::Right => &change.heads,
+    };
+    let blob = side.get(&anchor.path).unwrap();
     let lines: Vec<&[u8]> = blob.split(|b| *b == b'\n').collect();
     let anchored = &lines[anchor.start_line as usize - 1..anchor.end_line as usize];
-    analyzer.holds_in_blob(&finding(draft), blob, anchored)
+    futures::executor::block_on(analyzer.holds_in_change(&finding(draft), change, blob, anchored))
 }
 
 fn finding(draft: &Draft) -> Finding {

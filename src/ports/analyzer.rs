@@ -38,4 +38,18 @@ pub trait Analyzer: Send + Sync {
     /// given the whole blob, not the patch? `lines` are the anchored lines as the blob
     /// has them. `None`: this analyzer cannot tell (the finding then stays unconfirmed).
     fn holds_in_blob(&self, finding: &Finding, blob: &[u8], lines: &[&[u8]]) -> Option<bool>;
+
+    /// The same question for a rule that compares base and head, or that speaks of a
+    /// place on the base: it may read both sides of `change`. `blob` and `lines` are as
+    /// in [`Self::holds_in_blob`], which answers unless a rule set says otherwise.
+    async fn holds_in_change(
+        &self,
+        finding: &Finding,
+        change: &dyn Change,
+        blob: &[u8],
+        lines: &[&[u8]],
+    ) -> Option<bool> {
+        let _ = change;
+        self.holds_in_blob(finding, blob, lines)
+    }
 }

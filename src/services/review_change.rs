@@ -230,14 +230,18 @@ async fn read(
     // A blob that cannot be read proves nothing either way.
     let blob = blobs.read(anchor.side, &anchor.path).await.ok()??;
     let lines = grounding::anchored_lines(&blob, anchor);
-    let holds = |lines: &[&[u8]]| {
-        let analyzer = analyzers.iter().find(|a| a.name() == finding.author.name)?;
-        std::panic::catch_unwind(AssertUnwindSafe(|| analyzer.holds_in_blob(finding, &blob, lines))).ok()?
+    let analyzer = analyzers.iter().find(|a| a.name() == finding.author.name);
+    let rule_holds = match (analyzer, lines.as_deref()) {
+        (Some(analyzer), Some(lines)) => {
+            let answer = analyzer.holds_in_change(finding, change, &blob, lines);
+            AssertUnwindSafe(answer).catch_unwind().await.ok().flatten()
+        }
+        _ => None,
     };
     Some(Reading {
         place_exists: lines.is_some(),
         quote_stands: grounding::quote_stands(finding, &blob, fingerprinter),
-        rule_holds: lines.as_deref().and_then(holds),
+        rule_holds,
         on_changed_line: is_changed(change, anchor),
         run_of_this_head: true,
     })
