@@ -272,6 +272,34 @@ async fn policy_and_merge_base_are_of_the_base_branch_as_it_is_now() {
 }
 
 #[tokio::test]
+async fn a_link_is_no_policy_and_reads_as_its_target() {
+    let stage = Stage::open().await;
+    let pull = stage.open_pull();
+    let link = |path: &str, to: &str| Edit::Write {
+        path: path.to_owned(),
+        content: to.into(),
+        mode: "120000",
+    };
+    stage.push(
+        "main",
+        &[
+            Edit::write("real.toml", "gate = \"advisory\"\n"),
+            link(".github/jury.toml", "../real.toml"),
+        ],
+    );
+    for github in [stage.over_git(), stage.github(None)] {
+        let (_, change) = opened(&github, &pull).await;
+        let error = change.read_base_tip(".github/jury.toml").await.unwrap_err();
+        assert!(
+            matches!(&error, ChangeError::User(words) if words.contains("is a symbolic link")),
+            "{error:?}"
+        );
+        let tip = change.read_base_tip("real.toml").await.unwrap();
+        assert!(tip.is_some());
+    }
+}
+
+#[tokio::test]
 async fn a_forge_that_serves_no_git_is_read_over_the_api() {
     let stage = Stage::open().await;
     let pull = stage.open_pull();

@@ -27,9 +27,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it is a regular file.
-    pub fn is_file(&self) -> bool {
-        self.mode & 0o170_000 == 0o100_000
+    /// Whether it has content of its own that a diff shows: a regular file, or a symbolic
+    /// link, whose content is its target.
+    pub fn has_content(&self) -> bool {
+        matches!(self.mode & 0o170_000, 0o100_000 | 0o120_000)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
             finding::Side,
         },
     },
-    ports::change::{Change, ChangeError},
+    ports::change::{Change, ChangeError, OnTheWay, on_the_way, over_the_bound, places},
 };
 
 use super::{
@@ -107,7 +107,7 @@ impl GitChange {
     }
 
     async fn content(&self, entry: Option<Entry>) -> Result<Option<Vec<u8>>, ChangeError> {
-        match entry.filter(Entry::is_file) {
+        match entry.filter(Entry::has_content) {
             Some(entry) => Ok(self.blobs.read(&entry.oid).await?),
             None => Ok(None),
         }
@@ -167,7 +167,26 @@ impl Change for GitChange {
     }
 
     async fn read_base_tip(&self, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
-        self.at(&self.base_tip, path).await
+        for place in places(path) {
+            let Some(entry) = self.blobs.entry(self.base_tip.as_str(), place).await? else {
+                return Ok(None);
+            };
+            match on_the_way(&self.base_tip, path, place, entry.mode)? {
+                OnTheWay::Enter => {}
+                OnTheWay::Nothing => return Ok(None),
+                OnTheWay::Read => {
+                    if let Some(content) = self.blobs.read(&entry.oid).await? {
+                        return Ok(Some(content));
+                    }
+                    return Err(match self.blobs.sizes(&[&entry.oid]).await?.get(&entry.oid) {
+                        Some(_) => over_the_bound(&self.base_tip, path),
+                        // It is named and not there: a partial clone, a damaged mirror.
+                        None => ChangeError::Internal(format!("missing blob {}", entry.oid)),
+                    });
+                }
+            }
+        }
+        Ok(None)
     }
 
     async fn read_at(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {

@@ -189,7 +189,7 @@ async fn contents(blobs: &Blobs, raws: &[Raw]) -> Result<Vec<Content>, GitError>
                 continue 'files;
             };
             size += bytes;
-            if mode & TYPE != 0o100_000 || bytes == 0 || raw.old_oid == raw.new_oid {
+            if bytes == 0 || raw.old_oid == raw.new_oid {
                 continue;
             }
             if bytes > MAX_BLOB {
@@ -198,6 +198,10 @@ async fn contents(blobs: &Blobs, raws: &[Raw]) -> Result<Vec<Content>, GitError>
                     MAX_BLOB >> 20
                 )));
                 continue 'files;
+            }
+            // The target of a link is text, whatever it holds.
+            if mode & TYPE != 0o100_000 {
+                continue;
             }
             binary |= match sniffed.get(oid) {
                 Some(known) => *known,

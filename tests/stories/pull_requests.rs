@@ -385,6 +385,63 @@ async fn a_broken_policy_fails_closed_and_says_where_and_what_was_meant() {
     room.leave().await;
 }
 
+fn link(path: &str, target: impl Into<Vec<u8>>) -> Edit {
+    Edit::Write {
+        path: path.to_owned(),
+        content: target.into(),
+        mode: "120000",
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_is_a_link_fails_closed_and_says_what_to_do_however_it_is_read() {
+    for read in ["git", "api"] {
+        let mut setup = Setup::default()
+            .file("real.toml", "gate = \"advisory\"\n")
+            .env("JURY_GITHUB_READ", read);
+        setup.files.push(link(".github/jury.toml", "../real.toml"));
+        let room = Room::with(setup).await;
+        let (number, head) = room.reviewed("feature", &clean()).await;
+        assert_eq!(room.shown(&head).await, ["completed/failure"], "{read}");
+        let run = room.check_runs(&head).await.pop().unwrap();
+        let summary = run["output"]["summary"].as_str().unwrap();
+        assert!(
+            summary.contains("jury.toml")
+                && summary.contains("is a symbolic link; Jury reads only a regular file"),
+            "{summary}"
+        );
+        // Mended on the base, it is read, and the review can be asked for again.
+        room.push("main", &[Edit::remove(".github/jury.toml")]);
+        room.people.rerequest_check(REPO, number, "jury", "mona").unwrap();
+        room.settle().await;
+        assert_eq!(
+            room.shown(&head).await,
+            ["completed/failure", "completed/success"],
+            "{read}"
+        );
+        room.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_is_a_links_target_blocks_on_the_line_of_the_link() {
+    for read in ["git", "api"] {
+        let room = Room::with(Setup::default().env("JURY_GITHUB_READ", read)).await;
+        let (number, head) = room
+            .reviewed("feature", &[link("config/token", faults::token())])
+            .await;
+        assert_eq!(room.shown(&head).await, ["completed/failure"], "{read}");
+        assert_eq!(room.comments(number).await, ["config/token:1"], "{read}");
+        assert_eq!(
+            room.passes().await[0].snapshot.as_ref().unwrap().axes[1]
+                .state
+                .as_str(),
+            "fail"
+        );
+        room.leave().await;
+    }
+}
+
 #[tokio::test]
 async fn a_server_may_lock_what_repositories_would_change() {
     let setup = Setup::default().file(

@@ -448,6 +448,43 @@ fn a_policy_that_cannot_be_read_fails_closed_and_says_where() {
 }
 
 #[test]
+fn a_policy_that_is_a_link_fails_closed_and_says_what_it_is() {
+    let repo = Repo::new();
+    repo.write("real.toml", "gate = \"required\"\n");
+    fs::create_dir(repo.folder.join(".github")).unwrap();
+    std::os::unix::fs::symlink("../real.toml", repo.folder.join(".github/jury.toml")).unwrap();
+    repo.commit("Policy");
+    repo.git("switch -q -c work");
+    repo.write("a.md", "a\n");
+    repo.commit("Work");
+    is_fault(
+        &repo.jury("review --base main"),
+        &[
+            ".github/jury.toml",
+            "is a symbolic link; Jury reads only a regular file",
+        ],
+    );
+}
+
+#[test]
+fn a_secret_that_is_a_links_target_blocks() {
+    let repo = Repo::new();
+    repo.git("switch -q -c work");
+    std::os::unix::fs::symlink(token(), repo.folder.join("link")).unwrap();
+    for head in ["WORKTREE", "HEAD"] {
+        let pass = repo.pass(&format!("--base main --head {head}"));
+        assert_eq!(pass["verdict"], "block");
+        assert_eq!(
+            findings(&pass),
+            ["rule:secrets/github-token link:1 consensus_ready"]
+        );
+        if head == "WORKTREE" {
+            repo.commit("Work");
+        }
+    }
+}
+
+#[test]
 fn a_hostile_checkout_runs_nothing_and_hides_nothing() {
     let repo = Repo::with_work("a.c", conflict());
     let trap = repo.home.path().join("trapped");

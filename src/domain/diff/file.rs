@@ -22,6 +22,17 @@ words! {
     }
 }
 
+/// What a file mode stands for, in words that follow "is".
+pub const fn mode_words(mode: u32) -> &'static str {
+    match mode & 0o170_000 {
+        0o100_000 => "a regular file",
+        0o120_000 => "a symbolic link",
+        0o160_000 => "a submodule",
+        0o040_000 => "a folder",
+        _ => "no regular file",
+    }
+}
+
 /// One changed file: what happened, and the lines a person would see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {

@@ -13,7 +13,7 @@ mod parse;
 mod patch;
 
 pub use error::{DiffError, HunkFault};
-pub use file::{ChangedFile, FileStatus};
+pub use file::{ChangedFile, FileStatus, mode_words};
 pub use parse::{MAX_PATCH_BYTES, MAX_PATCH_LINES, TOO_LARGE, parse, parse_file_patch, path_text};
 pub use patch::{Hunk, Line, LineKind, Patch};
 

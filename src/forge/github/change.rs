@@ -10,7 +10,7 @@
 //! Invariants of the API's way: every read names a commit by its object name, never a branch, so a
 //! push in between changes nothing; content is read by the blob's object name that
 //! the commit's own tree gives, since the contents API follows symbolic links and
-//! shows submodules as files; only regular files are read, up to 16 MiB.
+//! shows submodules as files; only regular files and links themselves are read, up to 16 MiB.
 
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ use crate::{
         mirror::{Mirrors, Remote, Wanted},
     },
     ports::{
-        change::{Change, ChangeError},
+        change::{Change, ChangeError, OnTheWay, on_the_way, over_the_bound, places},
         forge::ForgeError,
     },
 };
@@ -70,8 +70,9 @@ struct Entry {
 }
 
 impl Entry {
-    fn is_file(&self) -> bool {
-        self.mode & 0o170_000 == 0o100_000
+    /// A regular file, or a symbolic link, whose content is its target.
+    fn has_content(&self) -> bool {
+        matches!(self.mode & 0o170_000, 0o100_000 | 0o120_000)
     }
 
     fn is_folder(&self) -> bool {
@@ -271,10 +272,10 @@ impl ApiChange {
         })
     }
 
-    /// A regular file's bytes; `None` when it is none, or too large.
+    /// The bytes of a regular file or of a link; `None` when it is neither, or too large.
     async fn blob(&self, entry: &Entry) -> Result<Option<Bytes>, ChangeError> {
         let too_large = entry.size.is_some_and(|size| size > BLOB_MAX as i64);
-        if !entry.is_file() || too_large {
+        if !entry.has_content() || too_large {
             return Ok(None);
         }
         let kept = || self.blobs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -309,6 +310,52 @@ impl ApiChange {
             }
             Err(ForgeError::NotFound(_)) => Ok(None),
             Err(error) => Err(change_error(error, commit)),
+        }
+    }
+
+    /// What [`Change::read_base_tip`] reads, from a forge that serves no trees. Asked for
+    /// a link the contents API gives the content of what it points to; the listing of its
+    /// folder tells it from a file. A submodule is listed as a file, but cannot be downloaded.
+    ///
+    /// Source: GitHub, `GET …/contents/{path}`.
+    async fn listed_base_file(&self, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        let base = &self.base_tip;
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let parts: Vec<String> = folder.split('/').map(encoded).collect();
+        let url = repo_path(&self.repo, &format!("/contents/{}?ref={base}", parts.join("/")));
+        let answer = self
+            .session
+            .installed(self.repo.installation, Call::get(url))
+            .await;
+        let listed: serde_json::Value = match answer.and_then(|answer| answer.json()) {
+            Err(ForgeError::NotFound(said)) if said.to_ascii_lowercase().contains("no commit found") => {
+                return Err(ChangeError::Gone(base.to_string()));
+            }
+            Err(ForgeError::NotFound(_)) => return Ok(None),
+            other => other.map_err(|error| change_error(error, base))?,
+        };
+        let mode = |entry: &serde_json::Value| match entry["type"].as_str() {
+            Some("file") if entry["download_url"].is_string() => 0o100_644,
+            Some("dir") => 0o040_000,
+            Some("symlink") => 0o120_000,
+            Some("file" | "submodule") => 0o160_000,
+            _ => 0,
+        };
+        let Some(entries) = listed.as_array() else {
+            return on_the_way(base, path, folder, mode(&listed)).map(|_| None);
+        };
+        let Some(entry) = entries.iter().find(|e| e["name"].as_str() == Some(name)) else {
+            return Ok(None);
+        };
+        on_the_way(base, path, path, mode(entry))?;
+        match self.contents(base, path).await? {
+            Some(content) => Ok(Some(content)),
+            None if entry["size"].as_u64().is_some_and(|size| size > BLOB_MAX as u64) => {
+                Err(over_the_bound(base, path))
+            }
+            None => Err(ChangeError::Internal(
+                "a file that is listed cannot be read".to_owned(),
+            )),
         }
     }
 
@@ -427,7 +474,30 @@ impl Change for ApiChange {
     }
 
     async fn read_base_tip(&self, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
-        self.read_in(&self.base_tip, path).await
+        let base = &self.base_tip;
+        for place in places(path) {
+            let entry = match self.entry(base, place).await {
+                // The commit is gone, or the forge serves no trees.
+                Err(ChangeError::Gone(_)) => return self.listed_base_file(path).await,
+                found => found?,
+            };
+            let Some(entry) = entry else {
+                return Ok(None);
+            };
+            match on_the_way(base, path, place, entry.mode)? {
+                OnTheWay::Enter => {}
+                OnTheWay::Nothing => return Ok(None),
+                OnTheWay::Read => {
+                    return match self.blob(&entry).await {
+                        Ok(Some(blob)) => Ok(Some(blob.to_vec())),
+                        Ok(None) => Err(over_the_bound(base, path)),
+                        Err(ChangeError::Gone(_)) => self.listed_base_file(path).await,
+                        Err(error) => Err(error),
+                    };
+                }
+            }
+        }
+        Ok(None)
     }
 
     async fn read_at(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {

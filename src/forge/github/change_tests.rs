@@ -116,7 +116,7 @@ async fn a_missing_patch_is_unseen_unless_the_objects_prove_that_there_is_nothin
     .await;
     let change = opened(&fake).await;
     let unseen: Vec<&str> = change.coverage().unseen.iter().map(|u| u.path.as_str()).collect();
-    assert_eq!(unseen, ["part.rs", "broken.rs", "large.txt", "link"]);
+    assert_eq!(unseen, ["part.rs", "broken.rs", "large.txt"]);
     assert_eq!(change.coverage().truncated, None);
     assert!(find(&*change, "image.png").binary);
     assert_eq!(find(&*change, "mode.sh").new_mode, Some(0o100_755));
@@ -133,10 +133,12 @@ async fn a_missing_patch_is_unseen_unless_the_objects_prove_that_there_is_nothin
 }
 
 #[tokio::test]
-async fn links_and_submodules_are_no_files_and_blobs_are_asked_for_once() {
+async fn a_link_is_its_target_a_submodule_is_no_file_and_blobs_are_asked_for_once() {
     let fake = fake(json!([]), HEAD).await;
     let change = opened(&fake).await;
-    for path in ["link", "sub", "missing", "new.txt/x"] {
+    let target = change.read(Side::Right, "link").await.unwrap().unwrap();
+    assert_eq!(target, b"x\ny", "the link's own blob");
+    for path in ["sub", "missing", "new.txt/x"] {
         assert_eq!(change.read(Side::Right, path).await.unwrap(), None, "{path}");
     }
     for _ in 0..3 {
@@ -212,4 +214,54 @@ async fn a_forge_that_serves_neither_trees_nor_refs_is_read_by_path() {
     assert_eq!(change.read(Side::Right, "a b.rs").await.unwrap().unwrap(), b"b\n");
     assert_eq!(change.read_base_tip(".github/jury.toml").await.unwrap(), None);
     assert!(change.coverage().is_complete());
+}
+
+#[tokio::test]
+async fn without_trees_a_policy_behind_a_link_or_in_a_submodule_is_told_from_a_file() {
+    let listed = |kind: &str, download: Value| {
+        json!([{ "name": "other", "type": "file", "download_url": "u" },
+        { "name": "jury.toml", "type": kind, "download_url": download, "size": 4 }])
+    };
+    for (listing, outcome) in [
+        (listed("file", json!("http://127.0.0.1/raw")), "read"),
+        (
+            listed("symlink", json!("http://127.0.0.1/raw")),
+            "is a symbolic link",
+        ),
+        // GitHub lists a submodule as a file.
+        (listed("file", Value::Null), "is a submodule"),
+        (listed("dir", Value::Null), "is a folder"),
+        (json!([{ "name": "other", "type": "file" }]), "nothing"),
+        (
+            json!({ "type": "symlink", "target": "elsewhere" }),
+            "`.github` on the base branch (at bbbbbbbbbb) is a symbolic link",
+        ),
+        (json!({ "type": "submodule" }), "is a submodule"),
+        (json!({ "type": "file", "download_url": "u" }), "nothing"),
+    ] {
+        let answer = listing.clone();
+        let fake = Fake::start(move |s: &Seen| {
+            let path = s.path.strip_prefix("/repos/octo/demo")?;
+            Some(match path.split('?').next()? {
+                path if path.starts_with("/compare/") => reply(
+                    200,
+                    &json!({ "merge_base_commit": { "sha": oid(BASE) }, "files": [] }),
+                ),
+                "/git/ref/heads/release/1.0%20x" => reply(200, &json!({ "object": { "sha": oid(TIP) } })),
+                "/contents/.github" => reply(200, &answer),
+                // Asked for a link, the forge gives what it points to.
+                "/contents/.github/jury.toml" => plain(200, "gate"),
+                _ => return None,
+            })
+        })
+        .await;
+        let change = opened(&fake).await;
+        let told = match change.read_base_tip(".github/jury.toml").await {
+            Ok(Some(content)) if content == b"gate" => "read".to_owned(),
+            Ok(None) => "nothing".to_owned(),
+            Err(ChangeError::User(words)) => words,
+            other => panic!("{other:?}"),
+        };
+        assert!(told.contains(outcome), "{listing}: {told}");
+    }
 }

@@ -357,8 +357,8 @@ async fn a_working_tree_is_what_is_on_the_disk() {
         change.read(Side::Right, "new.txt").await.unwrap().unwrap(),
         b"new\n"
     );
-    // A link is not followed.
-    assert_eq!(change.read(Side::Right, "sub").await.unwrap(), None);
+    // A link is not followed: it reads as its own target.
+    assert_eq!(change.read(Side::Right, "sub").await.unwrap().unwrap(), b"/etc");
     assert_eq!(before, everything(&repo.at(".git")));
 }
 
@@ -580,4 +580,102 @@ async fn names_of_sha256_are_read_too() {
     let change = open(&folder, None, WORKTREE).await.unwrap();
     assert_eq!(change.merge_base().as_str().len(), 64);
     assert_eq!(told(&change), ["modified f +1 -1"]);
+}
+
+/// A repository whose `main` holds only what `write` puts there.
+async fn base_file(write: impl Fn(&Scratch)) -> Result<Option<Vec<u8>>, ChangeError> {
+    let repo = Scratch::new();
+    repo.write("README", "1\n").commit();
+    write(&repo);
+    repo.git(["commit", "-q", "--allow-empty", "-m", "x"]);
+    repo.git(["checkout", "-q", "-b", "pr"]);
+    repo.git(["commit", "-q", "--allow-empty", "-m", "x"]);
+    review(&repo, "HEAD")
+        .await
+        .read_base_tip(".github/jury.toml")
+        .await
+}
+
+#[tokio::test]
+async fn a_base_file_that_is_no_regular_file_is_never_taken_for_none() {
+    let link = |repo: &Scratch, to: &str, at: &str| {
+        fs::create_dir_all(repo.at(at).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(to, repo.at(at)).unwrap();
+        repo.git(["add", "-A"]);
+    };
+    let submodule = |repo: &Scratch, at: &str| {
+        let entry = format!("160000,{},{at}", repo.sha("HEAD"));
+        repo.git(["update-index", "--add", "--cacheinfo", &entry]);
+    };
+    let told = |read: Result<Option<Vec<u8>>, ChangeError>| match read {
+        Ok(content) => format!("{content:?}"),
+        Err(ChangeError::User(words)) => words,
+        Err(other) => panic!("{other:?}"),
+    };
+    // The target is there, is a policy, and is still not read.
+    let linked = base_file(|repo| {
+        repo.write("real.toml", "gate = \"advisory\"\n");
+        link(repo, "../real.toml", ".github/jury.toml");
+    });
+    let said = told(linked.await);
+    assert!(
+        said.starts_with("`.github/jury.toml` on the base branch (at ")
+            && said.contains("is a symbolic link"),
+        "{said}"
+    );
+    let said = told(base_file(|repo| link(repo, "nowhere", ".github/jury.toml")).await);
+    assert!(said.contains("is a symbolic link"), "{said}");
+    let said = told(base_file(|repo| submodule(repo, ".github/jury.toml")).await);
+    assert!(said.contains("is a submodule"), "{said}");
+    let folder = base_file(|repo| {
+        repo.write(".github/jury.toml/x", "1\n").git(["add", "-A"]);
+    });
+    assert!(told(folder.await).contains("is a folder"));
+    let large = base_file(|repo| {
+        repo.write(".github/jury.toml", vec![b'#'; (16 << 20) + 1])
+            .git(["add", "-A"]);
+    });
+    assert!(told(large.await).contains("larger than 16 MiB"));
+    // What stands above it.
+    let above = base_file(|repo| {
+        repo.write("real/jury.toml", "gate = \"advisory\"\n");
+        link(repo, "real", ".github");
+    });
+    assert!(told(above.await).starts_with("`.github` on the base branch"));
+    let said = told(base_file(|repo| submodule(repo, ".github")).await);
+    assert!(said.contains("is a submodule"), "{said}");
+    // And what is nothing at all.
+    assert_eq!(told(base_file(|_| {}).await), "None");
+    let other = base_file(|repo| {
+        repo.write(".github", "a file\n").git(["add", "-A"]);
+    });
+    assert_eq!(told(other.await), "None");
+}
+
+#[tokio::test]
+async fn a_base_file_whose_content_is_missing_is_an_error_and_not_nothing() {
+    let repo = repository();
+    repo.git(["checkout", "-q", "main"]);
+    repo.write(".github/jury.toml", "gate = \"advisory\"\n").commit();
+    repo.git(["checkout", "-q", "pr"]);
+    let blob = repo.git(["rev-parse", "main:.github/jury.toml"]);
+    fs::remove_file(repo.at(&format!(".git/objects/{}/{}", &blob[..2], &blob[2..]))).unwrap();
+    let change = review(&repo, "HEAD").await;
+    let error = change.read_base_tip(".github/jury.toml").await.unwrap_err();
+    assert!(matches!(error, ChangeError::Internal(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_link_is_read_as_the_text_that_its_diff_shows() {
+    let repo = repository();
+    std::os::unix::fs::symlink("some target", repo.at("link")).unwrap();
+    for head in ["WORKTREE", "HEAD"] {
+        let change = review(&repo, head).await;
+        assert_eq!(told(&change), ["added link +1 -0"], "{head}");
+        assert_eq!(
+            change.read(Side::Right, "link").await.unwrap().unwrap(),
+            b"some target"
+        );
+        repo.commit();
+    }
 }
