@@ -228,6 +228,7 @@ pub async fn context(
                 .map(|url| url.as_str().trim_end_matches('/').to_owned()),
             pass_limit_ms: ms(config.limits.pass),
             lease_ms: ms(lease),
+            settle_ms: ms(lease).min(Settings::default().settle_ms),
             passes: config.limits.passes,
             ..Settings::default()
         }),

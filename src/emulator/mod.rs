@@ -172,6 +172,11 @@ impl Emulator {
         self.shared.faults.plan(method, path_prefix, fault);
     }
 
+    /// Lets every request that met [`Fault::Late`] take effect now.
+    pub async fn let_late_arrive(&self) {
+        server::let_late_arrive(&self.shared).await;
+    }
+
     /// How many planned faults were not met yet.
     #[must_use]
     pub fn faults_waiting(&self) -> usize {

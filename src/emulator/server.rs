@@ -21,7 +21,7 @@ use super::{
     git::{self, GitRequest},
     hooks::{Hooks, hex},
     layers::{
-        Fault, Faults,
+        Fault, Faults, When,
         cut::{Cuttable, Line},
     },
     pages,
@@ -40,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) hooks: Hooks,
     pub(crate) record: Record,
     pub(crate) faults: Faults,
+    late: Mutex<Vec<Asked>>,
     requests: AtomicU64,
     stopped: AtomicBool,
 }
@@ -51,6 +52,7 @@ impl Shared {
             hooks,
             record,
             faults: Faults::default(),
+            late: Mutex::default(),
             requests: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
         }
@@ -108,6 +110,14 @@ async fn handle(
         headers: parts.headers,
         body,
     };
+    if matches!(fault, Some(Fault::Late)) {
+        shared
+            .late
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(asked);
+        return failed(&Fault::status(504, When::Before), &line);
+    }
     let answer = match below {
         Some(_) => rest(&shared, asked).await,
         None if asked.path.contains(".git/") => git(&shared, asked).await,
@@ -120,6 +130,14 @@ async fn handle(
         }
         Some(fault) => failed(&fault, &line),
         None => answer,
+    }
+}
+
+/// Carries out what a gateway gave up on, in the order it came.
+pub(crate) async fn let_late_arrive(shared: &Arc<Shared>) {
+    let late = std::mem::take(&mut *shared.late.lock().unwrap_or_else(PoisonError::into_inner));
+    for asked in late {
+        rest(shared, asked).await;
     }
 }
 
@@ -150,7 +168,7 @@ fn failed(fault: &Fault, line: &Line) -> Response<Body> {
                 .body(Body::from(body))
                 .unwrap_or_else(|_| plain(500, "a planned fault has an impossible header"))
         }
-        Fault::Cut(_) | Fault::Slow(_) => {
+        Fault::Cut(_) | Fault::Slow(_) | Fault::Late => {
             line.cut();
             Response::new(Body::empty())
         }

@@ -3,8 +3,10 @@
 //!
 //! The review carries a marker that names its pass. An intent is written down
 //! before it is sent; after an unknown outcome the marker is looked for on the
-//! forge before anything is sent again. A review whose pass is no longer the
-//! space's current one is dropped: it would speak of code that moved on.
+//! forge before anything is sent again, and *not found* counts only when the lost
+//! request had its time to arrive: a submitted review cannot be deleted. A review
+//! whose pass is no longer the space's current one is dropped: it would speak of
+//! code that moved on.
 
 use crate::{
     domain::{
@@ -68,6 +70,7 @@ async fn send(
         if let Some(found) = posted.iter().find(|p| render::carries_marker(&p.body, &row.pass)) {
             return sent(ctx, job, row, found.id).await;
         }
+        ctx.settled(row.intent_at)?;
     }
     if !current {
         return drop_review(ctx, job, row, "the pull request moved on before it was sent").await;
@@ -86,8 +89,18 @@ async fn send(
         Err(ForgeError::NotFound(reason) | ForgeError::Forbidden(reason)) => {
             drop_review(ctx, job, row, &reason).await
         }
-        Err(other) => Err(other.into()),
+        Err(other) => unsent(ctx, job, row, other).await,
     }
+}
+
+/// The request failed. What certainly did not happen needs no looking for.
+async fn unsent(ctx: &Context, job: &Job, row: &ReviewRow, error: ForgeError) -> Result<(), Failure> {
+    if let ForgeError::Later { .. } = error {
+        let mut tx = ctx.fenced(job).await?;
+        tx.forget_review_intent(&row.pass).await?;
+        tx.commit().await?;
+    }
+    Err(error.into())
 }
 
 /// The forge refused the whole review. What can be mended is mended and sent once
@@ -125,7 +138,7 @@ async fn refused(
             tracing::warn!(space = %space.id, said = %words.join("; "), "the forge refused a review twice");
             drop_review(ctx, job, row, &words.join("; ")).await
         }
-        Err(other) => Err(other.into()),
+        Err(other) => unsent(ctx, job, row, other).await,
     }
 }
 

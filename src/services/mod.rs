@@ -73,6 +73,10 @@ pub struct Settings {
     /// How long a worker may be silent before another takes its job over, in
     /// milliseconds. A request to the forge gives up in less than half of it.
     pub lease_ms: i64,
+    /// How long a write whose answer was lost may still take effect on the forge, in
+    /// milliseconds since it was written down. Only then does *not found* mean that
+    /// it did not happen.
+    pub settle_ms: i64,
     /// How often a job is tried before it is buried.
     pub attempts: i64,
     /// Milliseconds between repositories when open pull requests are listed.
@@ -89,6 +93,7 @@ impl Default for Settings {
             public_url: None,
             pass_limit_ms: 10 * 60 * 1000,
             lease_ms: 60 * 1000,
+            settle_ms: 30 * 1000,
             attempts: 8,
             pace_ms: 250,
             passes: 4,
@@ -100,6 +105,21 @@ impl Context {
     /// Now.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Fails while a write that was written down at `intent_at`, and is not to be found
+    /// on the forge, may still take effect there: a request that was given up for lost
+    /// may be waiting in the forge's queue.
+    fn settled(&self, intent_at: Option<Timestamp>) -> Result<(), Failure> {
+        let left_ms = intent_at.map_or(0, |at| at.plus_ms(self.settings.settle_ms).0 - self.now().0);
+        // More than the whole span is left only when the clock was set back.
+        if left_ms <= 0 || left_ms > self.settings.settle_ms {
+            return Ok(());
+        }
+        Err(Failure::Later {
+            reason: "an earlier request without an answer may still take effect".to_owned(),
+            after_ms: Some(left_ms),
+        })
     }
 
     /// A write transaction that proves that the job's lease still holds, and keeps it

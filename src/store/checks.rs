@@ -173,20 +173,32 @@ impl Tx {
         Ok(())
     }
 
+    /// The request that was intended was not carried out, for certain.
+    pub async fn forget_check_intent(&mut self, key: &CheckKey) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE check_run SET intent_at = NULL \
+            WHERE workspace = $1 AND repo = $2 AND sha = $3 AND name = $4";
+        let name = storable(&key.name);
+        on!(self, c => sqlx::query(SQL).bind(&key.workspace).bind(key.repo).bind(&key.sha).bind(&*name)
+            .execute(c).await.map(drop)?);
+        Ok(())
+    }
+
     /// The forge took the want of `rev` into the check run `forge_id`, which is now
-    /// `completed` or not.
+    /// `completed` or not. `settled`: no earlier request can still take effect.
     pub async fn sent_check(
         &mut self,
         key: &CheckKey,
         rev: i64,
         forge_id: CheckRunId,
         completed: bool,
+        settled: bool,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "UPDATE check_run SET sent_rev = $5, forge_id = $6, completed = $7, intent_at = NULL \
+        const SQL: &str = "UPDATE check_run SET sent_rev = $5, forge_id = $6, completed = $7, \
+            intent_at = CASE WHEN $8 THEN NULL ELSE intent_at END \
             WHERE workspace = $1 AND repo = $2 AND sha = $3 AND name = $4 AND sent_rev <= $5";
         let name = storable(&key.name);
         on!(self, c => sqlx::query(SQL).bind(&key.workspace).bind(key.repo).bind(&key.sha).bind(&*name)
-            .bind(rev).bind(forge_id).bind(completed).execute(c).await.map(drop)?);
+            .bind(rev).bind(forge_id).bind(completed).bind(settled).execute(c).await.map(drop)?);
         Ok(())
     }
 

@@ -102,6 +102,14 @@ impl Tx {
         Ok(on!(self, c => sqlx::query(SQL).bind(pass).bind(now).execute(c).await?.rows_affected()) == 1)
     }
 
+    /// The request that was intended was not carried out, for certain.
+    pub async fn forget_review_intent(&mut self, pass: &PassId) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE review SET state = 'wanted', intent_at = NULL \
+            WHERE pass = $1 AND state = 'sending'";
+        on!(self, c => sqlx::query(SQL).bind(pass).execute(c).await.map(drop)?);
+        Ok(())
+    }
+
     /// The review is on the forge. `false` when it was recorded before.
     pub async fn sent_review(&mut self, pass: &PassId, forge_id: ReviewId) -> Result<bool, StoreError> {
         const SQL: &str = "UPDATE review SET state = 'sent', forge_id = $2, reason = NULL WHERE pass = $1 AND state <> 'sent'";

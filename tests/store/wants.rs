@@ -72,7 +72,7 @@ stories! {
         let row = tx.check(&key).await.unwrap().unwrap();
         assert_eq!((row.generation, row.external_id.as_deref(), row.forge_id), (1, Some("jury-1"), None));
         assert_eq!((row.intent_at, row.is_sent()), (Some(Timestamp(10)), false));
-        tx.sent_check(&key, rev, CheckRunId(i64::MAX), false).await.unwrap();
+        tx.sent_check(&key, rev, CheckRunId(i64::MAX), false, true).await.unwrap();
         let row = tx.check(&key).await.unwrap().unwrap();
         assert_eq!((row.forge_id, row.intent_at, row.completed), (Some(CheckRunId(i64::MAX)), None, false));
         assert!(row.is_sent());
@@ -81,7 +81,7 @@ stories! {
         tx.intend_check(&key, None, Timestamp(20)).await.unwrap();
         // Wanted anew while the request was on its way: not sent yet.
         tx.want_check(&key, b"running again", false).await.unwrap();
-        tx.sent_check(&key, rev, CheckRunId(i64::MAX), true).await.unwrap();
+        tx.sent_check(&key, rev, CheckRunId(i64::MAX), true, true).await.unwrap();
         let row = tx.check(&key).await.unwrap().unwrap();
         assert_eq!((row.generation, row.completed, row.is_sent()), (1, true, false));
 
@@ -89,9 +89,16 @@ stories! {
         let row = tx.check(&key).await.unwrap().unwrap();
         assert_eq!((row.generation, row.external_id.as_deref()), (2, Some("jury-2")));
         assert_eq!((row.forge_id, row.completed), (None, false));
+        tx.forget_check_intent(&key).await.unwrap();
+        assert_eq!(tx.check(&key).await.unwrap().unwrap().intent_at, None);
+        tx.intend_check(&key, None, Timestamp(40)).await.unwrap();
+        // Sent, and an earlier request may still take effect: the intent stays.
+        tx.sent_check(&key, 3, CheckRunId(2), false, false).await.unwrap();
+        let row = tx.check(&key).await.unwrap().unwrap();
+        assert_eq!((row.intent_at, row.is_sent()), (Some(Timestamp(40)), true));
         // A late answer to an older want does not turn the row back.
-        tx.sent_check(&key, 3, CheckRunId(2), false).await.unwrap();
-        tx.sent_check(&key, 2, CheckRunId(1), true).await.unwrap();
+        tx.sent_check(&key, 3, CheckRunId(2), false, true).await.unwrap();
+        tx.sent_check(&key, 2, CheckRunId(1), true, true).await.unwrap();
         let row = tx.check(&key).await.unwrap().unwrap();
         assert_eq!((row.forge_id, row.completed, row.sent_rev), (Some(CheckRunId(2)), false, 3));
     }
@@ -106,7 +113,7 @@ stories! {
         assert_eq!(keys(tx.unsent_checks(10).await.unwrap()).len(), 2);
         assert_eq!(tx.unsent_checks(1).await.unwrap().len(), 1);
         assert_eq!(keys(tx.checks_in_progress(10).await.unwrap()), [key(1, 2)]);
-        tx.sent_check(&key(1, 2), rev, CheckRunId(1), false).await.unwrap();
+        tx.sent_check(&key(1, 2), rev, CheckRunId(1), false, true).await.unwrap();
         assert_eq!(keys(tx.unsent_checks(10).await.unwrap()), [key(4, 2)]);
         assert_eq!(keys(tx.checks_in_progress(10).await.unwrap()), [key(1, 2)]);
         // What cannot be reached is not in the way of what can.
@@ -141,10 +148,14 @@ stories! {
         assert_eq!((row.state, row.intent_at), (ReviewState::Sending, Some(Timestamp(5))));
         // After a crash the outcome is not known: still to be sent, or found.
         assert_eq!(tx.unsent_reviews(9).await.unwrap(), [row]);
+        tx.forget_review_intent(&pass.id).await.unwrap();
+        let row = tx.review(&pass.id).await.unwrap().unwrap();
+        assert_eq!((row.state, row.intent_at), (ReviewState::Wanted, None));
         assert!(tx.intend_review(&pass.id, Timestamp(6)).await.unwrap());
         assert!(tx.sent_review(&pass.id, ReviewId(5_000_000_000)).await.unwrap());
         assert!(!tx.sent_review(&pass.id, ReviewId(1)).await.unwrap());
         assert!(!tx.intend_review(&pass.id, Timestamp(7)).await.unwrap());
+        tx.forget_review_intent(&pass.id).await.unwrap();
         assert!(!tx.drop_review(&pass.id, "superseded").await.unwrap());
         assert_eq!(tx.unsent_reviews(9).await.unwrap(), []);
         tx.dismissed_review(&pass.id, Timestamp(8)).await.unwrap();

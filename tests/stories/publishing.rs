@@ -64,6 +64,63 @@ async fn a_check_run_that_was_not_made_is_made_again() {
 }
 
 #[tokio::test]
+async fn a_check_run_that_arrives_late_is_waited_for() {
+    let room = Room::open().await;
+    room.push("feature", &faulty());
+    room.emulator.fail_next(Method::POST, CHECKS, Fault::Late);
+    let number = room.open_pull("feature");
+    let head = room.people.head_sha(REPO, number).unwrap();
+    room.settle().await;
+    room.later(5).await;
+    assert_eq!(
+        room.shown(&head).await,
+        [""; 0],
+        "not sent again while it may arrive"
+    );
+    room.emulator.let_late_arrive().await;
+    room.later(60).await;
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_check_run_that_arrives_later_than_anyone_waits_says_the_same_as_the_other() {
+    let room = Room::open().await;
+    room.push("feature", &faulty());
+    room.emulator.fail_next(Method::POST, CHECKS, Fault::Late);
+    let number = room.open_pull("feature");
+    let head = room.people.head_sha(REPO, number).unwrap();
+    room.settle().await;
+    room.later(31).await;
+    assert_eq!(room.shown(&head).await, ["completed/failure"]);
+    room.emulator.let_late_arrive().await;
+    assert_eq!(room.shown(&head).await.len(), 2);
+    room.later(31).await;
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/failure", "completed/failure"],
+        "nothing waits for the late one"
+    );
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_review_that_arrives_late_is_waited_for() {
+    let room = Room::open().await;
+    room.push("feature", &faulty());
+    room.emulator.fail_next(Method::POST, REVIEWS, Fault::Late);
+    let number = room.open_pull("feature");
+    room.settle().await;
+    room.later(5).await;
+    assert_eq!(room.review_states(number).await, [""; 0]);
+    room.emulator.let_late_arrive().await;
+    room.later(60).await;
+    assert_eq!(room.review_states(number).await, ["CHANGES_REQUESTED"]);
+    assert_eq!(room.comments(number).await, ["src/net.rs:2"]);
+    room.leave().await;
+}
+
+#[tokio::test]
 async fn a_rate_limit_is_waited_for() {
     let limited = || Fault::Status {
         status: 403,

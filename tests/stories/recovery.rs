@@ -20,6 +20,11 @@ const REPO: &str = "acme/shop";
 /// How long anything may take before the story gives up.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Seconds of a lease: short where the dead must be succeeded soon; long where nobody
+/// dies, since a request gives up in a third of it and the machine may be busy.
+const SHORT: u32 = 3;
+const PATIENT: u32 = 15;
+
 /// How often the server is killed.
 const KILLS: u32 = 20;
 
@@ -36,7 +41,7 @@ struct World {
 }
 
 impl World {
-    async fn build(database: Option<String>) -> Self {
+    async fn build(database: Option<String>, lease: u32) -> Self {
         let now = Arc::new(|| SystemClock.now().0);
         let emulator = Emulator::start(jury::emulator::Config::new(now)).await.unwrap();
         let people = emulator.people();
@@ -65,7 +70,7 @@ impl World {
         let config = format!(
             "[server]\nlisten = \"127.0.0.1:{port}\"\ndata = \"data\"\n[github]\napp_id = {app}\n\
              private_key_file = \"app.pem\"\nwebhook_secret_file = \"secret\"\napi_url = \"{}\"\n\
-             [limits]\nlease_seconds = 2\n",
+             [limits]\nlease_seconds = {lease}\n",
             emulator.api_url()
         );
         std::fs::write(folder.path().join("jury.toml"), config).unwrap();
@@ -262,7 +267,7 @@ impl Drop for Replica {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Postgres"]
 async fn three_replicas_on_one_database_say_everything_once() {
-    let world = World::build(Some(postgres::database().await)).await;
+    let world = World::build(Some(postgres::database().await), PATIENT).await;
     let _replicas = [replica(&world), replica(&world)];
     let heads: Vec<(u64, String)> = (0..12)
         .map(|round| world.open_faulty(&format!("feature-{round}")))
@@ -273,7 +278,7 @@ async fn three_replicas_on_one_database_say_everything_once() {
 /// Twenty pull requests; during each the server is killed at another point of its
 /// work and started again. Every head ends with one right check and one review.
 async fn killed_over_and_over(database: Option<String>) {
-    let mut world = World::build(database).await;
+    let mut world = World::build(database, SHORT).await;
     let (mut heads, mut unfinished) = (Vec::new(), 0);
     for round in 0..KILLS {
         let (number, head) = world.open_faulty(&format!("feature-{round}"));
@@ -311,7 +316,7 @@ async fn killed_twenty_times_on_postgres_nothing_is_lost_and_nothing_said_twice(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn told_to_stop_it_finishes_and_the_next_start_goes_on() {
-    let mut world = World::build(None).await;
+    let mut world = World::build(None, SHORT).await;
     let heads: Vec<(u64, String)> = (0..6)
         .map(|round| world.open_faulty(&format!("feature-{round}")))
         .collect();
@@ -332,7 +337,7 @@ async fn told_to_stop_it_finishes_and_the_next_start_goes_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_data_folder_has_one_server() {
-    let world = World::build(None).await;
+    let world = World::build(None, SHORT).await;
     let second = Command::new(env!("CARGO_BIN_EXE_jury"))
         .args(["serve", "--listen", "127.0.0.1:0", "--config"])
         .arg(world.path().join("jury.toml"))

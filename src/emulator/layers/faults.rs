@@ -35,6 +35,9 @@ pub enum Fault {
     Cut(When),
     /// The answer comes this much later.
     Slow(Duration),
+    /// A gateway answers 504 at once, and the request takes effect only when
+    /// [`Emulator::let_late_arrive`](crate::emulator::Emulator::let_late_arrive) is called.
+    Late,
 }
 
 impl Fault {
@@ -52,7 +55,7 @@ impl Fault {
     pub(crate) fn prevents(&self) -> bool {
         match self {
             Self::Status { when, .. } | Self::Cut(when) => *when == When::Before,
-            Self::Slow(_) => false,
+            Self::Slow(_) | Self::Late => false,
         }
     }
 }
