@@ -38,9 +38,8 @@ pub(super) fn readable(change: &dyn Change) -> impl Iterator<Item = &ChangedFile
 ///
 /// The heaviest [`MOST`] findings are handed in; when there are more, the rest is
 /// counted and the report is partial.
-pub(super) fn report(change: &dyn Change, mut drafts: Vec<Draft>) -> Report {
-    let coverage = change.coverage();
-    let mut unseen: Vec<&str> = coverage.unseen.iter().map(|u| u.path.as_str()).collect();
+pub(super) fn report(change: &dyn Change, drafts: Vec<Draft>) -> Report {
+    let mut unseen: Vec<&str> = change.coverage().unseen.iter().map(|u| u.path.as_str()).collect();
     let mut binary = 0usize;
     for file in change.files() {
         if file.unseen.is_some() || (file.binary && promises_text(&file.path)) {
@@ -49,10 +48,26 @@ pub(super) fn report(change: &dyn Change, mut drafts: Vec<Draft>) -> Report {
             binary += 1;
         }
     }
+    let mut report = report_but(change, drafts, unseen);
+    if binary > 0 {
+        let s = if binary == 1 { "file has" } else { "files have" };
+        let words = format!("{binary} binary {s} no lines to judge");
+        report.note = Some(match report.note {
+            Some(note) => format!("{note}; {words}"),
+            None => words,
+        });
+    }
+    report
+}
+
+/// A report of `drafts` by a rule set that judges some files only: `Partial` when
+/// one of those could not be read (`unseen`), or when it is not known which files
+/// changed. The heaviest [`MOST`] findings are handed in, as in [`report`].
+pub(super) fn report_but(change: &dyn Change, mut drafts: Vec<Draft>, mut unseen: Vec<&str>) -> Report {
     unseen.sort_unstable();
     unseen.dedup();
     let mut notes = Vec::new();
-    if let Some(why) = &coverage.truncated {
+    if let Some(why) = &change.coverage().truncated {
         notes.push(format!("the list of changed files is not complete ({why})"));
     }
     if !unseen.is_empty() {
@@ -63,16 +78,11 @@ pub(super) fn report(change: &dyn Change, mut drafts: Vec<Draft>) -> Report {
         drafts.sort_by_key(|d| d.priority);
         drafts.truncate(MOST);
     }
-    let partial = !notes.is_empty();
-    if binary > 0 {
-        let s = if binary == 1 { "file has" } else { "files have" };
-        notes.push(format!("{binary} binary {s} no lines to judge"));
-    }
     Report {
-        state: if partial {
-            ContributionState::Partial
-        } else {
+        state: if notes.is_empty() {
             ContributionState::Complete
+        } else {
+            ContributionState::Partial
         },
         note: (!notes.is_empty()).then(|| notes.join("; ")),
         drafts,

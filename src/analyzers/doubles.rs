@@ -53,8 +53,11 @@ impl TextChange {
     }
 
     pub(super) fn between(mut self, path: &str, status: FileStatus, before: &[u8], after: &[u8]) -> Self {
-        let patch = parse_file_patch(&whole_file_patch(before, after)).unwrap();
-        self.files.push(ChangedFile::new(path, status).with_patch(patch));
+        let mut file = ChangedFile::new(path, status);
+        if before != after {
+            file = file.with_patch(parse_file_patch(&whole_file_patch(before, after)).unwrap());
+        }
+        self.files.push(file);
         if status != FileStatus::Added {
             self.bases.insert(path.to_owned(), before.to_vec());
         }

@@ -6,6 +6,7 @@
 
 mod added;
 mod conflict_markers;
+mod risky_files;
 mod secrets;
 mod test_gap;
 mod trojan_source;
@@ -16,6 +17,7 @@ mod doubles;
 use crate::ports::analyzer::Analyzer;
 
 pub use conflict_markers::ConflictMarkers;
+pub use risky_files::RiskyFiles;
 pub use secrets::Secrets;
 pub use test_gap::TestGap;
 pub use trojan_source::TrojanSource;
@@ -26,6 +28,7 @@ pub fn all() -> Vec<Box<dyn Analyzer>> {
         Box::new(Secrets),
         Box::new(TrojanSource),
         Box::new(ConflictMarkers),
+        Box::new(RiskyFiles),
         Box::new(TestGap),
     ]
 }
