@@ -16,6 +16,7 @@ use crate::{
     services::{
         Context, Settings,
         accept_delivery::{AcceptError, Accepted, DeliverySink, NewDelivery},
+        heavy::Heavy,
         work,
     },
     store::{self, Db, Inbox, InboxWriter, JobKind, Schema, StoreError},
@@ -218,6 +219,7 @@ pub async fn context(
         ids,
         analyzers: analyzers::all().into(),
         fingerprinter: Arc::new(Fingerprinter::new(key)),
+        heavy: Heavy::default(),
         bell: Arc::new(Notify::new()),
         settings: Arc::new(Settings {
             policy: config.policy.clone(),

@@ -9,6 +9,7 @@ pub mod accept_delivery;
 pub mod converge_check;
 pub mod converge_review;
 pub mod finalize;
+pub mod heavy;
 pub mod intake;
 pub mod reap;
 pub mod reconcile;
@@ -53,6 +54,8 @@ pub struct Context {
     pub analyzers: Arc<[Box<dyn Analyzer>]>,
     /// Recognises findings; keyed, so that a secret cannot be guessed from its fingerprint.
     pub fingerprinter: Arc<Fingerprinter>,
+    /// Where work is done that keeps a processor busy.
+    pub heavy: heavy::Heavy,
     /// Rung when there is new work, so that idle workers need not poll fast.
     pub bell: Arc<Notify>,
     /// Times and bounds.

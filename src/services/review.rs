@@ -6,7 +6,7 @@
 //! superseded between any two of them, and finalizing is one conditional update
 //! that fails when the revision moved in the last moment.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tracing::Instrument;
 
@@ -39,7 +39,7 @@ const SUPERSEDED_AFTER: Duration = Duration::from_secs(2);
 /// change is another one.
 struct Desk {
     pass: PassId,
-    change: Option<Box<dyn Change>>,
+    change: Option<Arc<dyn Change>>,
     judged: HashSet<FindingId>,
 }
 
@@ -69,7 +69,7 @@ pub async fn review(ctx: &Context, job: &Job) -> Result<(), Failure> {
         let stepped = tokio::select! {
             stepped = guarded(step(ctx, job, &space, &pass, &mut own)).instrument(span) => stepped,
             // Whatever the step was doing is let go; the facts say what is next.
-            () = superseded(ctx, &space) => Ok(()),
+            () = unwanted(ctx, &space, &pass) => Ok(()),
         };
         desk = Some(own);
         match stepped {
@@ -128,13 +128,16 @@ async fn sit_down(ctx: &Context, job: &Job, id: &SpaceId) -> Result<Option<(Spac
     Ok(Some((space, pass)))
 }
 
-/// Returns when the space has moved on.
-async fn superseded(ctx: &Context, space: &Space) {
+/// Returns when the space has moved on, or the time of the pass is up.
+async fn unwanted(ctx: &Context, space: &Space, pass: &Pass) {
     let mut pause = tokio::time::interval(SUPERSEDED_AFTER);
     // The first tick is at once, and the space was read just now.
     pause.tick().await;
     loop {
         pause.tick().await;
+        if ctx.now() >= pass.deadline_at {
+            return;
+        }
         let looked: Result<_, StoreError> = async { ctx.db.read().await?.space(&space.id).await }.await;
         // A store that does not answer says nothing about the space.
         if let Ok(Some(now)) = looked
@@ -269,7 +272,7 @@ async fn open_change(
             after_ms: None,
         }),
         Ok(change) => {
-            desk.change = Some(change);
+            desk.change = Some(change.into());
             Ok(true)
         }
         Err(ChangeError::User(words)) => {
@@ -310,13 +313,18 @@ async fn ask(
     desk: &Desk,
     reviewer: &str,
 ) -> Result<(), Failure> {
-    let Some(change) = desk.change.as_deref() else {
+    let Some(change) = desk.change.clone() else {
         return Ok(());
     };
-    let Some(analyzer) = ctx.analyzers.iter().find(|a| a.name() == reviewer) else {
+    let Some(index) = ctx.analyzers.iter().position(|a| a.name() == reviewer) else {
         return Ok(());
     };
-    let asked = review_change::ask(analyzer.as_ref(), change, &ctx.fingerprinter).await;
+    let (analyzers, fingerprinter) = (Arc::clone(&ctx.analyzers), Arc::clone(&ctx.fingerprinter));
+    let read = Arc::clone(&change);
+    let look = move || async move {
+        review_change::ask(analyzers[index].as_ref(), read.as_ref(), &fingerprinter).await
+    };
+    let asked = ctx.heavy.run(look).await;
     let (earlier, known) = {
         let mut tx = ctx.db.read().await?;
         (
@@ -324,22 +332,32 @@ async fn ask(
             tx.findings(&space.id).await?.findings,
         )
     };
-    let mut filed = Vec::with_capacity(asked.findings.len());
-    for placed in asked.findings {
-        // A person cleared it by name; it does not come back under another id.
-        let cleared = |f: &Finding| {
-            matches!(f.status, Status::Dismissed | Status::Waived) && f.fingerprint == placed.fingerprint()
-        };
-        if known.iter().any(cleared) {
-            continue;
-        }
-        let mut finding = placed.into_finding(FindingId::new(ctx.ids.next()), ctx.now());
-        if let Some(earlier) = &earlier {
-            let unchanged =
-                review_change::stood_before(change, &earlier.head, &finding, &ctx.fingerprinter).await;
-            finding.advisory = verdict::is_advisory(finding.priority, true, unchanged);
-        }
-        filed.push(finding);
+    // A person cleared it by name; it does not come back under another id.
+    let cleared: HashSet<&str> = known
+        .iter()
+        .filter(|f| matches!(f.status, Status::Dismissed | Status::Waived))
+        .map(|f| &*f.fingerprint)
+        .collect();
+    let new = asked
+        .findings
+        .into_iter()
+        .filter(|placed| !cleared.contains(placed.fingerprint()));
+    let mut filed: Vec<Finding> = new
+        .map(|placed| placed.into_finding(FindingId::new(ctx.ids.next()), ctx.now()))
+        .collect();
+    if let Some(earlier) = earlier {
+        let fingerprinter = Arc::clone(&ctx.fingerprinter);
+        filed = ctx
+            .heavy
+            .run(move || async move {
+                let stood =
+                    review_change::stood_before(change.as_ref(), &earlier.head, &filed, &fingerprinter).await;
+                for (finding, unchanged) in filed.iter_mut().zip(stood) {
+                    finding.advisory = verdict::is_advisory(finding.priority, true, unchanged);
+                }
+                filed
+            })
+            .await;
     }
     let mut tx = ctx.fenced(job).await?;
     for finding in &filed {
@@ -354,10 +372,15 @@ async fn ask(
 
 /// Lets the verifier judge findings against the blob.
 async fn confirm(ctx: &Context, job: &Job, desk: &mut Desk, open: Vec<Finding>) -> Result<(), Failure> {
-    let Some(change) = desk.change.as_deref() else {
+    let Some(change) = desk.change.clone() else {
         return Ok(());
     };
-    let votes = review_change::verify(&open, change, &ctx.analyzers, &ctx.fingerprinter).await;
+    let (analyzers, fingerprinter) = (Arc::clone(&ctx.analyzers), Arc::clone(&ctx.fingerprinter));
+    let judge = move || async move {
+        let votes = review_change::verify(&open, change.as_ref(), &analyzers, &fingerprinter).await;
+        (open, votes)
+    };
+    let (open, votes) = ctx.heavy.run(judge).await;
     let mut tx = ctx.fenced(job).await?;
     for (finding, vote) in open.iter().zip(votes) {
         if let Some(vote) = vote {

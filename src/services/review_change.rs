@@ -122,13 +122,11 @@ pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &F
             };
         }
     };
-    let mut blobs = Blobs::new(change);
     let mut findings: BTreeMap<String, PlacedFinding> = BTreeMap::new();
     let mut order = Vec::new();
     let mut lost = 0_usize;
-    for draft in report.drafts {
-        tokio::task::yield_now().await;
-        match place(draft, &mut blobs).await {
+    for placed in place(report.drafts, change).await {
+        match placed {
             Ok(placed) => {
                 let fingerprint = fingerprinter.fingerprint(&placed);
                 order.push(fingerprint.clone());
@@ -162,19 +160,39 @@ pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &F
     }
 }
 
-async fn place(draft: Draft, blobs: &mut Blobs<'_>) -> Result<Placed, String> {
-    let blob = match &draft.anchor {
-        Some(anchor) => blobs
-            .read(anchor.side, &anchor.path)
-            .await
-            .map_err(|error| error.to_string())?,
-        None => None,
-    };
-    grounding::ground(draft, blob.as_ref().map(|blob| blob.as_slice())).map_err(|error| error.to_string())
+/// Places drafts, in their order. The file that several of them quote is read once.
+async fn place(drafts: Vec<Draft>, change: &dyn Change) -> Vec<Result<Placed, String>> {
+    let mut files: BTreeMap<Option<(Side, String)>, Vec<(usize, Draft)>> = BTreeMap::new();
+    for (index, draft) in drafts.into_iter().enumerate() {
+        let file = draft.anchor.as_ref().map(|a| (a.side, a.path.clone()));
+        files.entry(file).or_default().push((index, draft));
+    }
+    let mut placed = BTreeMap::new();
+    for (file, drafts) in files {
+        let blob = match &file {
+            Some((side, path)) => change.read(*side, path).await,
+            None => Ok(None),
+        };
+        let quotes = drafts.iter().filter_map(|(_, draft)| draft.quote.as_deref());
+        let text = match &blob {
+            Ok(blob) => Ok(blob.as_ref().map(|blob| grounding::Text::new(blob, quotes))),
+            Err(error) => Err(error.to_string()),
+        };
+        for (index, draft) in drafts {
+            let outcome = match &text {
+                Ok(text) => grounding::ground_in(draft, text.as_ref()).map_err(|e| e.to_string()),
+                Err(error) => Err(error.clone()),
+            };
+            placed.insert(index, outcome);
+            // Where the work is let go when nobody wants it any more.
+            tokio::task::yield_now().await;
+        }
+    }
+    placed.into_values().collect()
 }
 
-/// A whole file of one side.
-type Blob = std::sync::Arc<Vec<u8>>;
+/// A whole file of one side, and where its lines are.
+type Blob = std::sync::Arc<(Vec<u8>, grounding::LineStarts)>;
 
 /// The last blob that was read: findings come file by file.
 struct Blobs<'a> {
@@ -194,7 +212,11 @@ impl<'a> Blobs<'a> {
         {
             return Ok(blob.clone());
         }
-        let blob = self.change.read(side, path).await?.map(Blob::new);
+        let with_lines = |blob: Vec<u8>| {
+            let starts = grounding::LineStarts::new(&blob);
+            Blob::new((blob, starts))
+        };
+        let blob = self.change.read(side, path).await?.map(with_lines);
         self.last = Some((side, path.to_owned(), blob.clone()));
         Ok(blob)
     }
@@ -228,8 +250,9 @@ async fn read(
 ) -> Option<Reading> {
     let anchor = finding.anchor.as_ref()?;
     // A blob that cannot be read proves nothing either way.
-    let blob = blobs.read(anchor.side, &anchor.path).await.ok()??;
-    let lines = grounding::anchored_lines(&blob, anchor);
+    let read = blobs.read(anchor.side, &anchor.path).await.ok()??;
+    let (blob, starts) = &*read;
+    let lines = starts.anchored(blob, anchor);
     let analyzer = analyzers.iter().find(|a| a.name() == finding.author.name);
     let rule_holds = match (analyzer, lines.as_deref()) {
         (Some(analyzer), Some(lines)) => {
@@ -240,7 +263,9 @@ async fn read(
     };
     Some(Reading {
         place_exists: lines.is_some(),
-        quote_stands: grounding::quote_stands(finding, &blob, fingerprinter),
+        quote_stands: lines
+            .as_deref()
+            .is_some_and(|lines| grounding::quote_stands_on(finding, lines, fingerprinter)),
         rule_holds,
         on_changed_line: is_changed(change, anchor),
         run_of_this_head: true,
@@ -256,28 +281,35 @@ fn is_changed(change: &dyn Change, anchor: &Anchor) -> bool {
     else {
         return false;
     };
-    let within = |line: u32| (anchor.start_line..=anchor.end_line).contains(&line);
-    match anchor.side {
-        Side::Right => file.added_lines().any(|(line, _)| within(line)),
-        Side::Left => file.removed_lines().any(|(line, _)| within(line)),
-    }
+    (anchor.start_line..=anchor.end_line).any(|line| file.is_changed(anchor.side, line))
 }
 
-/// Whether the code that a finding quotes already stood in the same file at an
+/// Whether the code that each finding quotes already stood in the same file at an
 /// earlier head. `false` when that head cannot be read: then the finding keeps its weight.
 pub async fn stood_before(
     change: &dyn Change,
     earlier: &Sha,
-    finding: &Finding,
+    findings: &[Finding],
     fingerprinter: &Fingerprinter,
-) -> bool {
-    let Some(anchor) = &finding.anchor else {
-        return false;
-    };
-    match change.read_at(earlier, &anchor.path).await {
-        Ok(Some(blob)) => fingerprinter.quote_occurs(finding, &blob),
-        _ => false,
+) -> Vec<bool> {
+    let mut files: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, finding) in findings.iter().enumerate() {
+        if let Some(anchor) = &finding.anchor {
+            files.entry(&anchor.path).or_default().push(index);
+        }
     }
+    let mut stood = vec![false; findings.len()];
+    for (path, whose) in files {
+        if let Ok(Some(blob)) = change.read_at(earlier, path).await {
+            let quoting: Vec<&Finding> = whose.iter().map(|index| &findings[*index]).collect();
+            let occurs = fingerprinter.quotes_occur(&quoting, &blob);
+            whose
+                .iter()
+                .zip(occurs)
+                .for_each(|(index, occurs)| stood[*index] = occurs);
+        }
+    }
+    stood
 }
 
 /// The policy in force: the repository's, from the tip of its base branch, over the

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "a test binary")]
 #![allow(clippy::unwrap_used, reason = "a test binary")]
 
+mod busy;
 mod deliveries;
 mod examples;
 mod faults;

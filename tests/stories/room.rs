@@ -220,6 +220,11 @@ impl Room {
         self.clock.0.fetch_add(1000, Ordering::SeqCst);
     }
 
+    /// Time passes, and nothing is done yet.
+    pub(crate) fn tick_by(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+
     /// mona pushes to a branch.
     pub(crate) fn push(&self, branch: &str, edits: &[Edit]) -> String {
         self.tick();

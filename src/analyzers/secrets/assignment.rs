@@ -11,7 +11,11 @@ use regex::bytes::Regex;
 
 use crate::domain::review::finding::Priority;
 
-use super::{place::Place, placeholder, shapes::Hit};
+use super::{
+    place::Place,
+    placeholder,
+    shapes::{Hit, Hits},
+};
 
 /// Lines longer than this are bundles, pictures or tables; assignments are not
 /// looked for there.
@@ -51,7 +55,7 @@ fn compiled(pattern: &str) -> Regex {
 }
 
 /// Every suspicious assignment on `line`.
-pub(super) fn find(line: &[u8], place: Place, hits: &mut Vec<Hit>) {
+pub(super) fn find(line: &[u8], place: Place, hits: &mut Hits) {
     if line.len() < 12 || line.len() > LONGEST {
         return;
     }
@@ -94,14 +98,14 @@ pub(super) fn find(line: &[u8], place: Place, hits: &mut Vec<Hit>) {
 }
 
 fn push(
-    hits: &mut Vec<Hit>,
+    hits: &mut Hits,
     id: &'static str,
     what: &'static str,
     at: Range<usize>,
     place: Place,
     confidence: f64,
 ) {
-    if hits.iter().any(|h| h.at.start < at.end && at.start < h.at.end) {
+    if !hits.is_free(&at) {
         return;
     }
     hits.push(Hit {
@@ -114,7 +118,7 @@ fn push(
 }
 
 /// Addresses of databases, brokers and servers that carry a password.
-fn addresses(line: &[u8], place: Place, hits: &mut Vec<Hit>) {
+fn addresses(line: &[u8], place: Place, hits: &mut Hits) {
     for found in ADDRESS.captures_iter(line) {
         let part = |name| {
             found
@@ -253,10 +257,7 @@ fn addresses(line: &[u8], place: Place, hits: &mut Vec<Hit>) {
         ];
         let base = scheme.split(|b| *b == b'+').next().unwrap_or_default();
         let store = STORES.contains(&scheme.as_slice()) || STORES.contains(&base);
-        let overlaps = hits
-            .iter()
-            .any(|h| h.at.start < value.end() && value.start() < h.at.end);
-        if overlaps {
+        if !hits.is_free(&value.range()) {
             continue;
         }
         let made_up = near || place.example;

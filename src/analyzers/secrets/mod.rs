@@ -13,6 +13,8 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 
 use crate::{
@@ -29,7 +31,10 @@ use crate::{
     },
 };
 
-use self::{place::Place, shapes::Hit};
+use self::{
+    place::Place,
+    shapes::{Hit, Hits},
+};
 use super::added::{Remark, readable, report};
 
 /// Finds secrets in added lines.
@@ -46,15 +51,15 @@ pub(super) fn shows_one(path: &str, line: &[u8]) -> bool {
 /// What one line shows by itself, in the order in which it stands there.
 fn on_line(path: &str, line: &[u8]) -> Vec<Hit> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let mut hits = Vec::new();
+    let mut hits = Hits::default();
     let place = Place::of(path);
     shapes::find(line, &mut hits);
+    assignment::find(line, place, &mut hits);
+    let mut hits = hits.in_order();
     // Tests and documents are full of signed tokens that open nothing.
     for hit in hits.iter_mut().filter(|h| h.id == "jwt" && place.example) {
         (hit.priority, hit.confidence) = (Priority::P2, 0.5);
     }
-    assignment::find(line, place, &mut hits);
-    hits.sort_by_key(|h| h.at.start);
     hits
 }
 
@@ -107,21 +112,22 @@ fn capitalised(text: &str) -> String {
 /// One draft per rule and line; several values of one kind are counted.
 fn drafts_of_line(file: &ChangedFile, number: u32, text: &[u8], drafts: &mut Vec<Draft>) {
     let hits = on_line(&file.path, text);
-    for (i, hit) in hits.iter().enumerate() {
-        if hits[..i].iter().any(|h| h.id == hit.id) {
-            continue;
+    // The surest of each rule and how many there are, in the order of the line.
+    let mut rules: Vec<(&Hit, usize)> = Vec::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for hit in &hits {
+        let index = *known.entry(hit.id).or_insert_with(|| {
+            rules.push((hit, 0));
+            rules.len() - 1
+        });
+        let (surest, count) = &mut rules[index];
+        *count += 1;
+        if (hit.priority, -hit.confidence) < (surest.priority, -surest.confidence) {
+            *surest = hit;
         }
-        let same: Vec<&Hit> = hits.iter().filter(|h| h.id == hit.id).collect();
-        let surest = same
-            .iter()
-            .copied()
-            .min_by(|a, b| {
-                (a.priority, -a.confidence)
-                    .partial_cmp(&(b.priority, -b.confidence))
-                    .unwrap_or(std::cmp::Ordering::Equal)
-            })
-            .unwrap_or(hit);
-        drafts.push(remark(surest, same.len()).on_line(file, number, text));
+    }
+    for (surest, count) in rules {
+        drafts.push(remark(surest, count).on_line(file, number, text));
     }
 }
 

@@ -4,9 +4,9 @@
 //! Where a provider puts a checksum in its tokens, a wrong one lowers the
 //! confidence and never dismisses the token, since formats change unannounced.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, ops::Range, sync::LazyLock};
 
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexSet};
 
 use crate::domain::review::finding::Priority;
 
@@ -157,6 +157,35 @@ pub(super) struct Hit {
     pub(super) confidence: f64,
 }
 
+/// The tokens of one line; no two of them overlap, the first one that was found stands.
+#[derive(Debug, Default)]
+pub(super) struct Hits {
+    list: Vec<Hit>,
+    /// Where they begin, and where they end.
+    taken: BTreeMap<usize, usize>,
+}
+
+impl Hits {
+    /// Whether nothing was found within `at` yet. No walk over the hits: a line may hold
+    /// a hundred thousand tokens.
+    pub(super) fn is_free(&self, at: &Range<usize>) -> bool {
+        let before = self.taken.range(..at.end).next_back();
+        before.is_none_or(|(_, end)| *end <= at.start)
+    }
+
+    /// Adds a hit whose place is free.
+    pub(super) fn push(&mut self, hit: Hit) {
+        self.taken.insert(hit.at.start, hit.at.end);
+        self.list.push(hit);
+    }
+
+    /// All of them, in the order in which they stand on the line.
+    pub(super) fn in_order(mut self) -> Vec<Hit> {
+        self.list.sort_by_key(|h| h.at.start);
+        self.list
+    }
+}
+
 /// The compiled pattern of each shape, in the order of [`SHAPES`].
 static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     SHAPES
@@ -165,12 +194,15 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         .collect()
 });
 
-/// A hint and the shapes it stands for.
-type Hint = (&'static str, Vec<usize>);
+/// What every hint stands for, one search for any of them, and one for all.
+struct Hints {
+    shapes: Vec<Vec<usize>>,
+    any: Regex,
+    all: RegexSet,
+}
 
-/// Every hint, and one search for all of them.
-static HINTS: LazyLock<(Vec<Hint>, Regex)> = LazyLock::new(|| {
-    let mut hints: Vec<Hint> = Vec::new();
+static HINTS: LazyLock<Hints> = LazyLock::new(|| {
+    let mut hints: Vec<(&str, Vec<usize>)> = Vec::new();
     for (index, shape) in SHAPES.iter().enumerate() {
         for hint in shape.hints {
             match hints.iter_mut().find(|(h, _)| h == hint) {
@@ -179,25 +211,29 @@ static HINTS: LazyLock<(Vec<Hint>, Regex)> = LazyLock::new(|| {
             }
         }
     }
-    let any: Vec<String> = hints.iter().map(|(h, _)| regex::escape(h)).collect();
-    let any = Regex::new(&format!("(?i-u){}", any.join("|"))).expect("escaped literals");
-    (hints, any)
+    let patterns: Vec<String> = hints.iter().map(|(h, _)| regex::escape(h)).collect();
+    let any = Regex::new(&format!("(?i-u){}", patterns.join("|"))).expect("escaped literals");
+    let all = patterns.iter().map(|pattern| format!("(?i-u){pattern}"));
+    Hints {
+        shapes: hints.into_iter().map(|(_, shapes)| shapes).collect(),
+        any,
+        all: RegexSet::new(all).expect("escaped literals"),
+    }
 });
 
-/// Every token of a known provider on `line`. The work is linear in the line's length.
-pub(super) fn find(line: &[u8], hits: &mut Vec<Hit>) {
+/// Every token of a known provider on `line`. The work is linear in the line's length:
+/// one look for all hints, and one for every shape that is hinted at.
+pub(super) fn find(line: &[u8], hits: &mut Hits) {
     if line.len() < 20 {
         return;
     }
-    let (hints, any) = &*HINTS;
-    if !any.is_match(line) {
+    let hints = &*HINTS;
+    if !hints.any.is_match(line) {
         return;
     }
-    let lower = line.to_ascii_lowercase();
-    let mut candidates: Vec<usize> = hints
-        .iter()
-        .filter(|(hint, _)| contains(&lower, hint.as_bytes()))
-        .flat_map(|(_, shapes)| shapes.iter().copied())
+    let hinted = hints.all.matches(line).into_iter();
+    let mut candidates: Vec<usize> = hinted
+        .flat_map(|hint| hints.shapes[hint].iter().copied())
         .collect();
     candidates.sort_unstable();
     candidates.dedup();
@@ -208,8 +244,7 @@ pub(super) fn find(line: &[u8], hits: &mut Vec<Hit>) {
                 continue;
             };
             let at = value.range();
-            let overlaps = hits.iter().any(|h| h.at.start < at.end && at.start < h.at.end);
-            if overlaps || (shape.edge == Word && !stands_alone(line, &at)) {
+            if !hits.is_free(&at) || (shape.edge == Word && !stands_alone(line, &at)) {
                 continue;
             }
             let token = value.as_bytes();
@@ -227,15 +262,6 @@ pub(super) fn find(line: &[u8], hits: &mut Vec<Hit>) {
             }
         }
     }
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    memfind(text, part).is_some()
-}
-
-/// Where `part` first stands in `text`.
-pub(super) fn memfind(text: &[u8], part: &[u8]) -> Option<usize> {
-    text.windows(part.len()).position(|w| w == part)
 }
 
 /// Whether nothing that belongs to a word touches the token. The letter of an

@@ -1,7 +1,9 @@
 //! Made-up secrets are put together here at run time, so that no scanner, ours
 //! included, trips over this file.
 
-use super::Secrets;
+use std::ops::Range;
+
+use super::{Secrets, shapes};
 use crate::{
     analyzers::doubles::{TextChange, found, holds, report},
     domain::{
@@ -531,4 +533,43 @@ fn a_flood_of_findings_is_cut_told_and_partial() {
     assert_eq!(flood.drafts[0].priority, Priority::P0, "the heaviest are kept");
     let note = flood.note.unwrap();
     assert!(note.ends_with("more findings are not listed"), "{note}");
+}
+
+/// Two tokens never count as one, and one never as two, however many stand on a line.
+#[test]
+fn a_line_full_of_tokens_is_one_finding_that_counts_them() {
+    let token = |n: usize| format!("ghp_{n:06}k3Jx9QmZr7Vt2LwYb8Nc4Hd6Sf1PgA");
+    let line: String = (0..3000).map(|n| format!("\"{}\", ", token(n))).collect();
+    let change = TextChange::new().adding("tokens.js", format!("{line}\n"));
+    let drafts = report(&Secrets, &change).drafts;
+    assert_eq!(drafts.len(), 1);
+    assert!(drafts[0].title.ends_with("(3000 of them)"), "{}", drafts[0].title);
+}
+
+#[test]
+fn places_on_a_line_are_free_until_they_are_taken() {
+    let hit = |at: Range<usize>| shapes::Hit {
+        id: "x",
+        what: "x",
+        at,
+        priority: Priority::P0,
+        confidence: 1.0,
+    };
+    let mut hits = shapes::Hits::default();
+    hits.push(hit(20..30));
+    hits.push(hit(5..10));
+    for (at, free) in [
+        (0..5, true),
+        (10..20, true),
+        (0..6, false),
+        (9..12, false),
+        (0..40, false),
+        (25..26, false),
+        (19..21, false),
+        (30..31, true),
+    ] {
+        assert_eq!(hits.is_free(&at), free, "{at:?}");
+    }
+    let order: Vec<usize> = hits.in_order().iter().map(|h| h.at.start).collect();
+    assert_eq!(order, [5, 20]);
 }

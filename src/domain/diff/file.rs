@@ -127,6 +127,11 @@ impl ChangedFile {
         self.patch.is_commentable(side, line)
     }
 
+    /// Whether a line of `side` is added (on the head) or removed (on the base).
+    pub fn is_changed(&self, side: Side, line: u32) -> bool {
+        self.patch.is_changed(side, line)
+    }
+
     /// The hunk that shows the line: see [`Patch::hunk_of`].
     pub fn hunk_of(&self, side: Side, line: u32) -> Option<&Hunk> {
         self.patch.hunk_of(side, line)

@@ -129,6 +129,12 @@ impl Patch {
         self.find(side, line).map(|(hunk, _)| hunk)
     }
 
+    /// Whether a line of `side` is added (on the head) or removed (on the base).
+    pub fn is_changed(&self, side: Side, line: u32) -> bool {
+        self.find(side, line)
+            .is_some_and(|(_, index)| self.records[index].kind != LineKind::Context)
+    }
+
     /// The bytes of a shown line, context lines included on both sides.
     pub fn line_text(&self, side: Side, line: u32) -> Option<&[u8]> {
         self.find(side, line).map(|(_, index)| self.line(index).text)
@@ -147,29 +153,19 @@ impl Patch {
 
     /// The hunk and the record of a shown line.
     fn find(&self, side: Side, line: u32) -> Option<(&Hunk, usize)> {
-        let start = |h: &Hunk| {
-            if side == Side::Left {
-                h.old_start
-            } else {
-                h.new_start
-            }
-        };
-        let count = |h: &Hunk| {
-            if side == Side::Left {
-                h.old_count
-            } else {
-                h.new_count
-            }
-        };
-        // Hunks without a line on this side are in the way of halving only by their
-        // start, which never lies behind the next hunk's.
-        let upto = self.hunks.partition_point(|h| start(h) <= line);
-        let hunk = self.hunks[..upto].iter().rev().find(|h| count(h) > 0)?;
-        let records = &self.records[hunk.lines.clone()];
+        // Both numbers grow over the whole patch, and a line of this side is the last one
+        // of all that carry its number.
         let number = |r: &Record| if side == Side::Left { r.old } else { r.new };
-        let index = records.partition_point(|r| number(r) <= line).checked_sub(1)?;
-        let record = records[index];
-        (number(&record) == line && record.kind.is_on(side)).then_some((hunk, hunk.lines.start + index))
+        let index = self
+            .records
+            .partition_point(|r| number(r) <= line)
+            .checked_sub(1)?;
+        let record = self.records[index];
+        if number(&record) != line || !record.kind.is_on(side) {
+            return None;
+        }
+        let upto = self.hunks.partition_point(|h| h.lines.start <= index);
+        Some((&self.hunks[upto.checked_sub(1)?], index))
     }
 
     /// Begins a hunk; its lines follow by [`Self::push`].

@@ -8,7 +8,7 @@
 //! commented lines of the head. So a place is worked out here before anything is
 //! sent, and what has none goes into the body.
 
-use crate::domain::diff::{ChangedFile, FileStatus, LineKind};
+use crate::domain::diff::{ChangedFile, FileStatus, Hunk, LineKind};
 
 use super::finding::{Anchor, Side};
 #[cfg(test)]
@@ -93,10 +93,18 @@ pub fn comment_position(
     file: Option<&ChangedFile>,
 ) -> Result<CommentPosition, NotCommentable> {
     let file = file.ok_or(NotCommentable::FileNotInDiff)?;
-    let hunks: Vec<Vec<ShownLine>> = shown_lines(file);
-    if hunks.is_empty() {
+    if file.hunks().is_empty() {
         return Err(NotCommentable::NoText);
     }
+    // Only what the range touches: a file may have a hundred thousand hunks.
+    let touched = file.hunks().iter().filter(|hunk| {
+        let (start, count) = match anchor.side {
+            Side::Left => (hunk.old_start, hunk.old_count),
+            Side::Right => (hunk.new_start, hunk.new_count),
+        };
+        start <= anchor.end_line && anchor.start_line < start.saturating_add(count)
+    });
+    let hunks: Vec<Vec<ShownLine>> = touched.map(|hunk| shown(file, hunk)).collect();
     let mut position = place(anchor, &hunks)?;
     position.path.clone_from(&file.path);
     Ok(position)
@@ -104,18 +112,16 @@ pub fn comment_position(
 
 /// The lines of each hunk of `file`.
 pub fn shown_lines(file: &ChangedFile) -> Vec<Vec<ShownLine>> {
-    file.hunks()
-        .iter()
-        .map(|hunk| {
-            file.lines(hunk)
-                .map(|line| ShownLine {
-                    kind: line.kind,
-                    old: line.old,
-                    new: line.new,
-                })
-                .collect()
-        })
-        .collect()
+    file.hunks().iter().map(|hunk| shown(file, hunk)).collect()
+}
+
+fn shown(file: &ChangedFile, hunk: &Hunk) -> Vec<ShownLine> {
+    let lines = file.lines(hunk).map(|line| ShownLine {
+        kind: line.kind,
+        old: line.old,
+        new: line.new,
+    });
+    lines.collect()
 }
 
 /// [`comment_position`] over the lines of each hunk; the path is the anchor's.

@@ -12,7 +12,10 @@
 //! blank and the ends are trimmed, so re-indenting and changed line ends keep
 //! the fingerprint; blank lines stay.
 
-use std::fmt::Write as _;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write as _,
+};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -83,39 +86,77 @@ impl Fingerprinter {
     /// Whether the code that `finding` quotes still occurs in `blob`, anywhere.
     /// Works for masked quotes too. `false` for a finding without an anchor.
     pub fn quote_occurs(&self, finding: &Finding, blob: &[u8]) -> bool {
-        let (Some(anchor), Some(quote)) = (&finding.anchor, &finding.quote) else {
-            return false;
-        };
+        self.quotes_occur(&[finding], blob)[0]
+    }
+
+    /// [`Self::quote_occurs`] for many findings. The blob is read once, and hashed once
+    /// for every rule that found a secret there, however many findings there are.
+    pub fn quotes_occur(&self, findings: &[&Finding], blob: &[u8]) -> Vec<bool> {
+        /// What recognises a place: the quote, or its keyed hash for a path, side and rule.
+        #[derive(PartialEq, Eq, Hash)]
+        enum By {
+            Quote,
+            Hash(String, Side, String),
+        }
+        let mut occurs = vec![false; findings.len()];
+        // By how it is recognised and by length: what is wanted, and whose it is.
+        let mut wanted: HashMap<(By, usize), HashMap<String, Vec<usize>>> = HashMap::new();
+        for (index, finding) in findings.iter().enumerate() {
+            let (Some(anchor), Some(quote)) = (&finding.anchor, &finding.quote) else {
+                continue;
+            };
+            let count = quote.split('\n').count();
+            let (by, what) = if self.is_keyed(finding) {
+                // The value is not kept, so the place is recognised by its keyed hash.
+                let Some((hash, _)) = finding.fingerprint.rsplit_once('-') else {
+                    continue;
+                };
+                let source = source(&finding.provenance, finding.axis);
+                (
+                    By::Hash(anchor.path.clone(), anchor.side, source),
+                    hash.to_owned(),
+                )
+            } else {
+                (By::Quote, normalise(quote))
+            };
+            let whose = wanted.entry((by, count)).or_default();
+            whose.entry(what).or_default().push(index);
+        }
+        if wanted.is_empty() {
+            return occurs;
+        }
         let lines: Vec<String> = blob_lines(blob)
             .into_iter()
             .map(|line| normalise_line(&String::from_utf8_lossy(line)))
             .collect();
-        let count = quote.split('\n').count();
-        let keyed = self.is_keyed(finding);
-        let wanted: Vec<String> = quote.split('\n').map(normalise_line).collect();
-        if count == 0 || count > lines.len() {
-            return false;
+        for ((by, count), mut whose) in wanted {
+            let mut seen = HashSet::new();
+            for window in lines.windows(count) {
+                if whose.is_empty() {
+                    break;
+                }
+                if !seen.insert(window) {
+                    continue;
+                }
+                let code = window.join("\n");
+                let what = match &by {
+                    By::Quote => code,
+                    By::Hash(path, side, source) => self.hash(
+                        true,
+                        &Parts {
+                            path,
+                            side: Some(*side),
+                            source: source.clone(),
+                            code: &code,
+                        },
+                    ),
+                };
+                for index in whose.remove(&what).unwrap_or_default() {
+                    occurs[index] = true;
+                }
+            }
         }
-        if !keyed {
-            return lines.windows(count).any(|window| window == wanted);
-        }
-        // The value is not kept, so the place is recognised by its keyed hash.
-        let Some((hash, _)) = finding.fingerprint.rsplit_once('-') else {
-            return false;
-        };
-        let mut seen = std::collections::HashSet::new();
-        lines.windows(count).any(|window| {
-            seen.insert(window)
-                && self.hash(
-                    true,
-                    &Parts {
-                        path: &anchor.path,
-                        side: Some(anchor.side),
-                        source: source(&finding.provenance, finding.axis),
-                        code: &window.join("\n"),
-                    },
-                ) == hash
-        })
+        occurs
     }
 
     fn hash(&self, secret: bool, parts: &Parts<'_>) -> String {

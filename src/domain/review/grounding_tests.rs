@@ -187,3 +187,70 @@ proptest! {
         let _ = ground(draft, Some(&blob));
     }
 }
+
+/// The law of cost: a file is read once for all that quote it, not once for each.
+#[test]
+fn placing_many_findings_in_one_file_reads_it_once() {
+    let blob: String = (0..2000)
+        .map(|n| format!("let value_{} = {n};\n", n % 7))
+        .collect();
+    let lines: Vec<&str> = blob.lines().collect();
+    let drafts: Vec<Draft> = (1..=500).map(|n| at(lines[n - 1], n as u32, n as u32)).collect();
+    LINES_READ.with(|read| read.set(0));
+    let text = Text::new(blob.as_bytes(), drafts.iter().filter_map(|d| d.quote.as_deref()));
+    let placed: Vec<Placed> = drafts
+        .iter()
+        .map(|draft| ground_in(draft.clone(), Some(&text)).unwrap())
+        .collect();
+    assert_eq!(LINES_READ.with(std::cell::Cell::get), 2000);
+    for (draft, placed) in drafts.into_iter().zip(placed) {
+        assert_eq!(ground(draft, Some(blob.as_bytes())).unwrap(), placed);
+    }
+}
+
+proptest! {
+    /// What the lines of a blob are does not depend on how they are found.
+    #[test]
+    fn line_starts_are_the_lines_of_the_blob(blob in "[ab\n\r]{0,40}") {
+        let blob = blob.as_bytes();
+        let starts = LineStarts::new(blob);
+        let all = blob_lines(blob);
+        prop_assert_eq!(starts.count(), all.len());
+        for (at, line) in all.iter().enumerate() {
+            prop_assert_eq!(starts.line(blob, at), Some(*line));
+        }
+        prop_assert_eq!(starts.line(blob, all.len()), None);
+    }
+
+    /// Placing in a text that was read for others too is placing alone, and which of
+    /// several equal places it is counts those before it, blanks aside.
+    #[test]
+    fn placing_together_is_placing_alone(
+        lines in prop::collection::vec("[ab ]{1,2}", 1..12),
+        wanted in prop::collection::vec((0..12_usize, 1..3_usize, 1..14_u32), 1..6),
+    ) {
+        let blob = lines.join("\n");
+        let drafts: Vec<Draft> = wanted
+            .into_iter()
+            .map(|(from, count, stated)| {
+                let from = from % lines.len();
+                let to = (from + count).min(lines.len());
+                at(&lines[from..to].join("\n"), stated, stated)
+            })
+            .collect();
+        let text = Text::new(blob.as_bytes(), drafts.iter().filter_map(|d| d.quote.as_deref()));
+        for draft in drafts {
+            let together = ground_in(draft.clone(), Some(&text));
+            prop_assert_eq!(&together, &ground(draft, Some(blob.as_bytes())));
+            if let Ok(placed) = together {
+                let anchor = placed.draft.anchor.unwrap();
+                let (start, end) = (anchor.start_line as usize - 1, anchor.end_line as usize);
+                let alike = |a: &str, b: &str| a.split_whitespace().eq(b.split_whitespace());
+                let before = (0..start).filter(|from| {
+                    (start..end).enumerate().all(|(n, at)| alike(&lines[from + n], &lines[at]))
+                });
+                prop_assert_eq!(before.count() as u32, placed.occurrence);
+            }
+        }
+    }
+}

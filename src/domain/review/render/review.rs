@@ -98,16 +98,20 @@ pub fn review(input: &ReviewInput<'_>) -> Option<ReviewView> {
             unconfirmed.push(finding);
             continue;
         }
+        if comments.len() >= MAX_INLINE {
+            rest.push(finding);
+            continue;
+        }
         let position = by_id.get(&finding.id).and_then(|whole| {
             let anchor = whole.anchor.as_ref()?;
             let position = comment_position(anchor, changed_file(anchor, input.files)).ok()?;
             Some((position, whole.suggestion.as_deref()))
         });
         match position {
-            Some((position, suggestion)) if comments.len() < MAX_INLINE => {
+            Some((position, suggestion)) => {
                 comments.push(inline_comment(finding, suggestion, &position));
             }
-            _ => rest.push(finding),
+            None => rest.push(finding),
         }
     }
     let body = body(input, comments.len(), &rest, &unconfirmed, &earlier);
