@@ -231,8 +231,9 @@ impl Writer {
         if !(self.out.is_empty() || self.tight && next_item) {
             self.blank_line();
         }
-        for line in text.split('\n') {
-            if !self.out.is_empty() && !self.out.ends_with('\n') {
+        for (n, line) in text.split('\n').enumerate() {
+            // A line of code may be empty; the one after it is a line all the same.
+            if n > 0 || !self.out.is_empty() && !self.out.ends_with('\n') {
                 self.out.push('\n');
             }
             for container in &mut self.containers {

@@ -170,6 +170,7 @@ fn a17_markdown_defuses_what_is_not() {
         ("&#64;alice", "@&#8203;alice"),
         ("```suggestion\nrm\n```", "```\nrm\n```"),
         ("```mermaid\nx\n```", "```\nx\n```"),
+        ("```\n\na\n\n\nb\n\n```\n\n\nc", "```\n\na\n\n\nb\n\n```\n\nc"),
         // What is dropped from an info string must not leave one of the forge's words.
         ("```sug]gestion\nrm\n```", "```\nrm\n```"),
         ("~~~mer.maid\nx\n~~~", "```\nx\n```"),

@@ -350,6 +350,47 @@ fn a06_a_suggestion_block_stands_only_where_it_replaces_the_anchored_lines() {
 }
 
 #[test]
+fn a16_code_in_a_block_is_byte_for_byte() {
+    for code in [
+        "<Tooltip title=\"We'll do it\" placement='top'>",
+        "<a onclick=\"f('x')\" style=color:red>&amp; &nbsp; &#64;</a>",
+        "let _ = a && b < c || \"\\u{41}\"; // @org/team #12 GH-3 `x` **y** <b>",
+        "\t  trailing  \n\n<script>alert(1)</script>",
+        "a: [x](y) ![z](w) ~~s~~ :tada: \\* \\_",
+    ] {
+        let mut finding = confirmed("f1", Priority::P1);
+        finding.anchor = Some(anchor("src/a.rs", Side::Right, 3, 3));
+        finding.suggestion = Some(code.into());
+        finding.body = format!("Write\n\n```jsx\n{code}\n```");
+        let body = reviewed(&[finding], &PLAIN).unwrap().comments.remove(0).body;
+        assert!(body.contains(&format!("\n```suggestion\n{code}\n```")), "{body}");
+        assert!(body.contains(&format!("```jsx\n{code}\n```\n")), "{body}");
+    }
+}
+
+#[test]
+fn c22_a_mention_in_what_is_repeated_calls_nobody() {
+    let said = "cc @alice, @org/team; fixes #12";
+    let mut one = confirmed("f1", Priority::P1);
+    one.anchor = Some(anchor("src/a.rs", Side::Right, 3, 3));
+    let mut far = confirmed("f2", Priority::P1);
+    far.anchor = None;
+    let mut findings = [one, far, finding("f3")];
+    for finding in &mut findings {
+        (finding.title, finding.body) = (said.into(), said.into());
+    }
+    let review = reviewed(&findings, &PLAIN).unwrap();
+    let summary = check_text(&super::super::check::Standing::Finished(&frozen(&findings)), None).summary;
+    let texts = review.comments.iter().map(|c| &c.body);
+    for text in texts.chain([&review.body, &summary]) {
+        assert!(text.contains("cc @&#8203;alice"), "{text}");
+        for live in ["@alice", "@org", "#12"] {
+            assert!(!text.contains(live), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a02_a_clamped_comment_names_the_real_range() {
     let mut finding = confirmed("f1", Priority::P1);
     finding.anchor = Some(anchor("src/a.rs", Side::Right, 3, 40));
