@@ -152,8 +152,8 @@ fn confirmers(finding: &FindingSnapshot) -> Option<String> {
     }
 }
 
-/// How a finding stands, in words.
-fn standing(finding: &FindingSnapshot) -> String {
+/// What stands behind a finding, in words.
+fn backing(finding: &FindingSnapshot) -> String {
     let word = match finding.status {
         Status::ConsensusReady => confirmers(finding).unwrap_or_else(|| "confirmed".to_owned()),
         Status::Open => "not confirmed".to_owned(),
@@ -267,7 +267,7 @@ fn entry(finding: &FindingSnapshot, body_units: usize) -> String {
     }
     out.push_str(" · ");
     out.push_str(&text::inline(&text::truncate_chars(&finding.title, 200)));
-    out.push_str(&format!(" ({}, {})", finding.axis, standing(finding)));
+    out.push_str(&format!(" ({}, {})", finding.axis, backing(finding)));
     let body = bounded_markdown(&finding.body, body_units);
     if !body.is_empty() {
         out.push('\n');

@@ -54,8 +54,8 @@ impl World {
         let id = comment.id;
         let url = format!("{root}/pulls/comments/{id}");
         let page = format!("{}/{full}/pull/{}#discussion_r{id}", self.base, pull.number);
-        let standing = self.still_stands(repo, pull, comment);
-        let position = standing.then_some(comment.position);
+        let stands = self.still_stands(repo, pull, comment);
+        let position = stands.then_some(comment.position);
         let mut shown = json!({
             "id": id,
             "node_id": node_id("PullRequestReviewComment", id),
@@ -65,7 +65,7 @@ impl World {
             "path": comment.path,
             "position": position,
             "original_position": comment.position,
-            "commit_id": if standing { &pull.head.sha } else { &comment.commit },
+            "commit_id": if stands { &pull.head.sha } else { &comment.commit },
             "original_commit_id": comment.commit,
             "user": self.user_json(review.author),
             "body": comment.body,
@@ -82,10 +82,10 @@ impl World {
         let start = comment.start;
         let lines = json!({
             "side": comment.side.name(),
-            "line": standing.then_some(comment.line),
+            "line": stands.then_some(comment.line),
             "original_line": comment.line,
             "start_side": start.map(|s| s.0.name()),
-            "start_line": start.filter(|_| standing).map(|s| s.1),
+            "start_line": start.filter(|_| stands).map(|s| s.1),
             "original_start_line": start.map(|s| s.1),
             "subject_type": "line",
         });

@@ -10,8 +10,9 @@ use super::{
         finding::{Priority, Status},
         snapshot::{FindingSnapshot, PassSnapshot, Verdict},
     },
+    backing,
     check::summary,
-    headline, place, ranked, shown_priority, standing,
+    headline, place, ranked, shown_priority,
 };
 
 /// The pass as a Markdown document.
@@ -148,7 +149,7 @@ fn findings(findings: &[&FindingSnapshot], lines: &mut Vec<TextLine>) {
             ),
         ]);
         if finding.status.is_live() {
-            let how = standing(finding);
+            let how = backing(finding);
             let source =
                 text::truncate_chars(&text::one_line(&finding.provenance.to_string()), 100).into_owned();
             lines.push(vec![span(

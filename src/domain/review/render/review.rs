@@ -16,8 +16,8 @@ use super::{
         publication::{ReviewComment, ReviewEvent, ReviewView},
         snapshot::{FindingSnapshot, PassSnapshot, Verdict},
     },
-    Fitting, MAX_BODY, MAX_INLINE, bounded_markdown, by_priority, counted, cut_note, entry, headline,
-    marker_text, place, quoted, ranked, shown_priority, standing, units, unproved,
+    Fitting, MAX_BODY, MAX_INLINE, backing, bounded_markdown, by_priority, counted, cut_note, entry,
+    headline, marker_text, place, quoted, ranked, shown_priority, units, unproved,
 };
 
 /// Units kept free in a body for comments that the forge turns out to refuse.
@@ -155,7 +155,7 @@ pub fn inline_comment(
     body.push_str(&format!(
         "\n\n<sub>{} · {} · confidence {:.2} · {}</sub>",
         finding.axis,
-        standing(finding),
+        backing(finding),
         finding.confidence,
         text::inline(&text::truncate_chars(&finding.provenance.to_string(), 100)),
     ));
