@@ -302,16 +302,8 @@ impl Stage {
                 .into_iter()
                 .flatten()
                 .filter(|c| c["pull_request_review_id"] == review["id"]);
-            // A comment on code that changed since has no line any more, only the one it had.
-            let line = |c: &Value| {
-                if c["line"].is_null() {
-                    c["original_line"].clone()
-                } else {
-                    c["line"].clone()
-                }
-            };
             let own: Vec<Value> = own
-                .map(|c| json!({ "path": c["path"], "line": line(c), "side": c["side"], "body": c["body"] }))
+                .map(|c| json!({ "path": c["path"], "line": line_of(c), "side": c["side"], "body": c["body"] }))
                 .collect();
             let event = review["id"].as_i64().and_then(|id| sent.get(&id)).cloned();
             json!({ "event": event, "state": review["state"], "body": review["body"], "comments": own })
@@ -323,6 +315,16 @@ impl Stage {
             .filter(ours)
             .map(with_comments)
             .collect())
+    }
+}
+
+/// Where a comment stands. One on code that changed since has no line any more, only
+/// the one it had.
+fn line_of(comment: &Value) -> &Value {
+    if comment["line"].is_null() {
+        &comment["original_line"]
+    } else {
+        &comment["line"]
     }
 }
 
@@ -354,4 +356,17 @@ fn configuration(
     config::load(&inputs)
         .map(|loaded| loaded.value)
         .map_err(|e| fault(&e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_on_code_that_changed_since_keeps_the_line_it_had() {
+        assert_eq!(line_of(&json!({ "line": 7, "original_line": 3 })), 7);
+        assert_eq!(line_of(&json!({ "line": null, "original_line": 3 })), 3);
+        assert_eq!(line_of(&json!({ "original_line": 3 })), 3);
+        assert!(line_of(&json!({ "line": null })).is_null());
+    }
 }
