@@ -381,3 +381,6 @@ pub fn fold(
     let axes = axis::fold(findings, contributions, coverage, policy);
     PassSnapshot::freeze(head.cloned(), policy.gate, axes, findings)
 }
+
+#[cfg(test)]
+mod tests;
