@@ -72,7 +72,7 @@ CREATE TABLE pass (
     finished_at BIGINT
 );
 CREATE UNIQUE INDEX pass_of_rev ON pass (space, rev);
-CREATE INDEX pass_unended ON pass (deadline_at) WHERE outcome IS NULL;
+CREATE INDEX pass_unended ON pass (space) WHERE outcome IS NULL;
 CREATE INDEX pass_finalized ON pass (space, rev) WHERE outcome = 'finalized';
 
 CREATE TABLE contribution (
@@ -118,7 +118,6 @@ CREATE INDEX finding_of_space ON finding (space, filed_at, id);
 CREATE UNIQUE INDEX finding_live ON finding (space, fingerprint)
     WHERE status IN ('open', 'consensus_ready', 'disputed');
 CREATE INDEX finding_unpublished ON finding (space) WHERE published_in IS NULL;
-CREATE INDEX finding_touched ON finding (status_pass) WHERE status_pass IS NOT NULL;
 
 CREATE TABLE vote (
     finding TEXT NOT NULL REFERENCES finding (id),

@@ -19,7 +19,7 @@ use crate::{
         heavy::Heavy,
         work,
     },
-    store::{self, Db, Inbox, InboxWriter, JobKind, Schema, StoreError},
+    store::{self, Db, Inbox, InboxWriter, Schema, StoreError, Task},
     telemetry::{self, metrics::Metrics},
 };
 
@@ -251,7 +251,7 @@ pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError>
         if alone.is_some() {
             tx.release_leases(now).await?;
         }
-        tx.enqueue(JobKind::ListInstallations, "all", now).await?;
+        tx.enqueue(&Task::ListInstallations, now).await?;
         tx.commit().await?;
     }
     let key =

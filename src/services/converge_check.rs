@@ -18,15 +18,11 @@ use crate::{
 use super::{Context, Failure, want_check};
 
 /// Carries out a `SyncCheck` job.
-pub async fn sync(ctx: &Context, job: &Job) -> Result<(), Failure> {
-    let key: CheckKey = job
-        .key
-        .parse()
-        .map_err(|_| Failure::Final(format!("unreadable job key {:?}", job.key)))?;
+pub async fn sync(ctx: &Context, job: &Job, key: &CheckKey) -> Result<(), Failure> {
     loop {
         let (row, place) = {
             let mut tx = ctx.db.read().await?;
-            let row = tx.check(&key).await?;
+            let row = tx.check(key).await?;
             (row, tx.repo(&key.workspace, key.repo).await?)
         };
         let (Some(row), Some(place)) = (row, place) else {

@@ -24,14 +24,13 @@ use super::{Context, Failure, want_check};
 const CLEARED: &str = "What Jury asked for is settled on the current head.";
 
 /// Carries out a `SyncReview` job.
-pub async fn sync(ctx: &Context, job: &Job) -> Result<(), Failure> {
-    let id = SpaceId::new(&job.key);
+pub async fn sync(ctx: &Context, job: &Job, id: &SpaceId) -> Result<(), Failure> {
     let (space, rows, latest) = {
         let mut tx = ctx.db.read().await?;
-        let Some(space) = tx.space(&id).await? else {
+        let Some(space) = tx.space(id).await? else {
             return Ok(());
         };
-        (space, tx.reviews_of(&id).await?, tx.latest_finalized(&id).await?)
+        (space, tx.reviews_of(id).await?, tx.latest_finalized(id).await?)
     };
     for row in rows
         .iter()

@@ -17,7 +17,7 @@ use crate::{
         space::Space,
     },
     ports::change::Change,
-    store::{Job, JobKind, ReviewRow, ReviewState},
+    store::{Job, ReviewRow, ReviewState, Task},
 };
 
 use super::{Context, Failure, review::policy_or_end, review_change, want_check};
@@ -129,8 +129,7 @@ pub(super) async fn finalize(
             tx.mark_published(&news.into_iter().collect::<Vec<_>>(), &pass.id)
                 .await?;
         }
-        tx.enqueue(JobKind::SyncReview, space.id.as_str(), ctx.now())
-            .await?;
+        tx.enqueue(&Task::SyncReview(space.id.clone()), ctx.now()).await?;
     }
     want_check::refresh(ctx, &mut tx, &space.pull.repo, &pass.head).await?;
     tx.commit().await?;

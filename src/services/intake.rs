@@ -11,12 +11,12 @@
 use crate::{
     domain::{
         event::{Account, ForgeEvent, Repo},
-        ids::{InstallationId, Sha, SpaceId, WorkspaceId},
+        ids::{InstallationId, PullNumber, Sha, SpaceId, WorkspaceId},
         review::check::Conclusion,
         space::{Mode, PullRef, PullSnapshot, PullState, RepoRef, Space},
     },
     ports::forge::{CheckView, ForgeError},
-    store::{Delivery, InstallationState, JobKind, Tx},
+    store::{Delivery, InstallationState, Task, Tx},
 };
 
 use super::{Context, Failure, want_check};
@@ -36,40 +36,26 @@ pub async fn take(ctx: &Context, delivery: &Delivery) -> Result<Taken, Failure> 
         .forge
         .read_delivery(&delivery.event, &delivery.body)
         .map_err(|unreadable| Failure::Final(unreadable.to_string()))?;
-    match event {
-        ForgeEvent::Pinged => Ok(Taken::Ignored("ping".into())),
-        ForgeEvent::Ignored { reason } => Ok(Taken::Ignored(reason)),
+    let (installation, repo, said) = match event {
+        ForgeEvent::Pinged => return Ok(Taken::Ignored("ping".into())),
+        ForgeEvent::Ignored { reason } => return Ok(Taken::Ignored(reason)),
         ForgeEvent::PullRequestMoved {
             installation,
             repo,
             number,
             snapshot,
-        } => {
-            let Some(repo) = reachable(ctx, installation, &repo).await? else {
-                return Ok(Taken::Ignored("the installation is not active".into()));
-            };
-            pull_moved(ctx, &PullRef { repo, number }, *snapshot).await
-        }
+        } => (installation, repo, Said::PullMoved(number, snapshot)),
         ForgeEvent::ReviewRerequested {
             installation,
             repo,
             head,
-        } => {
-            let Some(repo) = reachable(ctx, installation, &repo).await? else {
-                return Ok(Taken::Ignored("the installation is not active".into()));
-            };
-            rerequested(ctx, &repo, &head).await
-        }
+        } => (installation, repo, Said::ReviewRerequested(head)),
         ForgeEvent::MergeGroupRequested {
             installation,
             repo,
             head,
-        } => {
-            let Some(repo) = reachable(ctx, installation, &repo).await? else {
-                return Ok(Taken::Ignored("the installation is not active".into()));
-            };
-            merge_group(ctx, &repo, &head).await
-        }
+        } => (installation, repo, Said::MergeGroupRequested(head)),
+        ForgeEvent::RepositoryMoved { installation, repo } => (installation, repo, Said::Moved),
         ForgeEvent::InstallationOpened {
             installation,
             account,
@@ -78,11 +64,11 @@ pub async fn take(ctx: &Context, delivery: &Delivery) -> Result<Taken, Failure> 
             let workspace = remember_workspace(ctx, &mut tx, &account).await?;
             tx.put_installation(installation, &workspace, InstallationState::Active)
                 .await?;
-            tx.enqueue(JobKind::ListRepositories, &installation.to_string(), ctx.now())
+            tx.enqueue(&Task::ListRepositories(installation), ctx.now())
                 .await?;
             tx.commit().await?;
             ctx.bell.notify_waiters();
-            Ok(Taken::Acted)
+            return Ok(Taken::Acted);
         }
         ForgeEvent::InstallationClosed {
             installation,
@@ -93,32 +79,47 @@ pub async fn take(ctx: &Context, delivery: &Delivery) -> Result<Taken, Failure> 
             tx.put_installation(installation, &workspace, InstallationState::Suspended)
                 .await?;
             tx.commit().await?;
-            Ok(Taken::Acted)
+            return Ok(Taken::Acted);
         }
         ForgeEvent::RepositoriesRemoved { installation, repos } => {
             let mut tx = ctx.db.write().await?;
             tx.forget_repos(installation, &repos).await?;
             tx.commit().await?;
-            Ok(Taken::Acted)
+            return Ok(Taken::Acted);
         }
-        ForgeEvent::RepositoryMoved { installation, repo } => {
-            let Some(repo) = reachable(ctx, installation, &repo).await? else {
-                return Ok(Taken::Ignored("the installation is not active".into()));
-            };
-            // A transfer brings the repository into another workspace, where its
-            // open pull requests have no rooms yet.
-            let mut tx = ctx.db.write().await?;
-            tx.enqueue(
-                JobKind::ListPulls,
-                &format!("{}/{}", installation, repo.id),
-                ctx.now(),
-            )
-            .await?;
-            tx.commit().await?;
-            ctx.bell.notify_waiters();
-            Ok(Taken::Acted)
-        }
+    };
+    let Some(repo) = reachable(ctx, installation, &repo).await? else {
+        return Ok(Taken::Ignored("the installation is not active".into()));
+    };
+    match said {
+        Said::PullMoved(number, snapshot) => pull_moved(ctx, &PullRef { repo, number }, *snapshot).await,
+        Said::ReviewRerequested(head) => rerequested(ctx, &repo, &head).await,
+        Said::MergeGroupRequested(head) => merge_group(ctx, &repo, &head).await,
+        Said::Moved => look_at(ctx, &repo).await,
     }
+}
+
+/// What an event says of a repository.
+enum Said {
+    /// A pull request may have moved.
+    PullMoved(PullNumber, Box<PullSnapshot>),
+    /// Somebody asks for a new look at a head.
+    ReviewRerequested(Sha),
+    /// A merge queue waits for a word on a group's head.
+    MergeGroupRequested(Sha),
+    /// It was renamed or transferred.
+    Moved,
+}
+
+/// Has the repository's open pull requests listed. A transfer brings it into another
+/// workspace, where they have no rooms yet.
+async fn look_at(ctx: &Context, repo: &RepoRef) -> Result<Taken, Failure> {
+    let mut tx = ctx.db.write().await?;
+    tx.enqueue(&Task::ListPulls(repo.installation, repo.id), ctx.now())
+        .await?;
+    tx.commit().await?;
+    ctx.bell.notify_waiters();
+    Ok(Taken::Acted)
 }
 
 /// The workspace of an account: survives a reinstalled App.
@@ -226,7 +227,7 @@ pub(super) async fn accept(ctx: &Context, pull: &PullRef, said: PullSnapshot) ->
             });
         }
         want_check::refresh(ctx, &mut tx, &pull.repo, &space.snapshot.head).await?;
-        tx.enqueue(JobKind::ReviewSpace, space.id.as_str(), now).await?;
+        tx.enqueue(&Task::ReviewSpace(space.id), now).await?;
         tx.commit().await?;
         ctx.bell.notify_waiters();
         return Ok(Taken::Acted);
@@ -249,7 +250,7 @@ pub(super) async fn accept(ctx: &Context, pull: &PullRef, said: PullSnapshot) ->
     if said.head != known.snapshot.head {
         want_check::refresh(ctx, &mut tx, &pull.repo, &known.snapshot.head).await?;
     }
-    tx.enqueue(JobKind::ReviewSpace, known.id.as_str(), now).await?;
+    tx.enqueue(&Task::ReviewSpace(known.id), now).await?;
     tx.commit().await?;
     ctx.bell.notify_waiters();
     Ok(Taken::Acted)
@@ -261,21 +262,15 @@ async fn rerequested(ctx: &Context, repo: &RepoRef, head: &Sha) -> Result<Taken,
     let spaces = tx.open_spaces_on(&repo.workspace, repo.id, head).await?;
     if spaces.is_empty() {
         // Perhaps its deliveries were missed: look at what is open there.
-        tx.enqueue(
-            JobKind::ListPulls,
-            &format!("{}/{}", repo.installation, repo.id),
-            ctx.now(),
-        )
-        .await?;
-        tx.commit().await?;
-        ctx.bell.notify_waiters();
+        drop(tx);
+        look_at(ctx, repo).await?;
         return Ok(Taken::Ignored(
             "no open pull request is known on that head".into(),
         ));
     }
     for space in &spaces {
         tx.bump_space(&space.id).await?;
-        tx.enqueue(JobKind::ReviewSpace, space.id.as_str(), ctx.now())
+        tx.enqueue(&Task::ReviewSpace(space.id.clone()), ctx.now())
             .await?;
     }
     want_check::refresh(ctx, &mut tx, repo, head).await?;

@@ -1,7 +1,7 @@
 //! Looks for what fell through: passes nobody works on, wants nobody sends, deliveries
 //! that are old. It only asks for work; what is to be done is decided by those who do it.
 
-use crate::store::JobKind;
+use crate::store::{JobKind, JobState, Task, Tx};
 
 use super::{Context, Failure};
 
@@ -20,31 +20,51 @@ pub async fn reap(ctx: &Context) -> Result<(), Failure> {
     let now = ctx.now();
     let mut tx = ctx.db.write().await?;
     for space in tx.spaces_to_tend(ROUND).await? {
-        tx.enqueue(JobKind::ReviewSpace, space.as_str(), now).await?;
+        tx.enqueue(&Task::ReviewSpace(space), now).await?;
     }
-    let mut unsent: Vec<(JobKind, String)> = Vec::new();
+    let mut unsent: Vec<Task> = Vec::new();
     unsent.extend(
         tx.unsent_checks(ROUND)
             .await?
-            .iter()
-            .map(|c| (JobKind::SyncCheck, c.key.to_string())),
+            .into_iter()
+            .map(|c| Task::SyncCheck(c.key)),
     );
     unsent.extend(
         tx.unsent_reviews(ROUND)
             .await?
-            .iter()
-            .map(|r| (JobKind::SyncReview, r.space.to_string())),
+            .into_iter()
+            .map(|r| Task::SyncReview(r.space)),
     );
-    for (kind, key) in unsent {
-        let wait = if tx.is_dead(kind, &key).await? {
-            GIVEN_UP_MS
-        } else {
-            0
-        };
-        tx.enqueue(kind, &key, now.plus_ms(wait)).await?;
+    for task in unsent {
+        let wait = if tx.is_dead(&task).await? { GIVEN_UP_MS } else { 0 };
+        tx.enqueue(&task, now.plus_ms(wait)).await?;
     }
     tx.purge_deliveries(now.plus_ms(-KEPT_MS)).await?;
+    measure(&mut tx).await?;
     tx.commit().await?;
     ctx.bell.notify_waiters();
+    Ok(())
+}
+
+/// Says how long the queues are.
+async fn measure(tx: &mut Tx) -> Result<(), Failure> {
+    #[expect(clippy::cast_precision_loss, reason = "a queue is far shorter than 2^52")]
+    let float = |count: i64| count as f64;
+    let deliveries = tx.delivery_counts().await?;
+    for (state, count) in [
+        ("queued", deliveries.queued),
+        ("running", deliveries.running),
+        ("dead", deliveries.dead),
+    ] {
+        metrics::gauge!("jury_deliveries", "state" => state).set(float(count));
+    }
+    let jobs = tx.job_counts().await?;
+    for kind in JobKind::ALL {
+        for state in JobState::ALL {
+            let found = jobs.iter().find(|j| j.kind == *kind && j.state == *state);
+            metrics::gauge!("jury_jobs", "kind" => kind.as_str(), "state" => state.as_str())
+                .set(float(found.map_or(0, |j| j.count)));
+        }
+    }
     Ok(())
 }

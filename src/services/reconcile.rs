@@ -6,7 +6,7 @@
 use crate::{
     domain::ids::{InstallationId, RepoId},
     ports::forge::ForgeError,
-    store::{InstallationState, Job, JobKind},
+    store::{InstallationState, Task},
 };
 
 use super::{CHECK_NAME, Context, Failure, intake};
@@ -29,8 +29,7 @@ pub async fn installations(ctx: &Context) -> Result<(), Failure> {
         };
         tx.put_installation(installation.id, &workspace, state).await?;
         if state == InstallationState::Active {
-            tx.enqueue(JobKind::ListRepositories, &installation.id.to_string(), at)
-                .await?;
+            tx.enqueue(&Task::ListRepositories(installation.id), at).await?;
             at = at.plus_ms(ctx.settings.pace_ms);
         }
     }
@@ -40,8 +39,7 @@ pub async fn installations(ctx: &Context) -> Result<(), Failure> {
 }
 
 /// Carries out a `ListRepositories` job: every repository of one installation.
-pub async fn repositories(ctx: &Context, job: &Job) -> Result<(), Failure> {
-    let installation = InstallationId(parse(&job.key)?);
+pub async fn repositories(ctx: &Context, installation: InstallationId) -> Result<(), Failure> {
     let found = match ctx.forge.repositories(installation).await {
         Ok(found) => found,
         // Uninstalled or suspended meanwhile: a delivery says so, or the next start.
@@ -54,8 +52,7 @@ pub async fn repositories(ctx: &Context, job: &Job) -> Result<(), Failure> {
             return Ok(());
         };
         let mut tx = ctx.db.write().await?;
-        tx.enqueue(JobKind::ListPulls, &format!("{installation}/{}", place.id), at)
-            .await?;
+        tx.enqueue(&Task::ListPulls(installation, place.id), at).await?;
         tx.commit().await?;
         at = at.plus_ms(ctx.settings.pace_ms);
     }
@@ -65,12 +62,7 @@ pub async fn repositories(ctx: &Context, job: &Job) -> Result<(), Failure> {
 
 /// Carries out a `ListPulls` job: every open pull request of one repository whose
 /// head has no concluded check gets a pass.
-pub async fn pulls(ctx: &Context, job: &Job) -> Result<(), Failure> {
-    let (installation, id) = job
-        .key
-        .split_once('/')
-        .ok_or_else(|| Failure::Final(format!("unreadable job key {:?}", job.key)))?;
-    let (installation, id) = (InstallationId(parse(installation)?), RepoId(parse(id)?));
+pub async fn pulls(ctx: &Context, installation: InstallationId, id: RepoId) -> Result<(), Failure> {
     let repo = {
         let mut tx = ctx.db.read().await?;
         tx.repos_of(installation).await?.into_iter().find(|r| r.id == id)
@@ -116,10 +108,4 @@ pub async fn pulls(ctx: &Context, job: &Job) -> Result<(), Failure> {
         intake::accept(ctx, &pull, snapshot).await?;
     }
     Ok(())
-}
-
-fn parse(number: &str) -> Result<i64, Failure> {
-    number
-        .parse()
-        .map_err(|_| Failure::Final(format!("unreadable job key {number:?}")))
 }

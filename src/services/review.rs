@@ -54,11 +54,10 @@ impl Desk {
 }
 
 /// Carries out a `ReviewSpace` job.
-pub async fn review(ctx: &Context, job: &Job) -> Result<(), Failure> {
-    let id = SpaceId::new(&job.key);
+pub async fn review(ctx: &Context, job: &Job, id: &SpaceId) -> Result<(), Failure> {
     let mut desk: Option<Desk> = None;
     loop {
-        let Some((space, pass)) = sit_down(ctx, job, &id).await? else {
+        let Some((space, pass)) = sit_down(ctx, job, id).await? else {
             return Ok(());
         };
         let mut own = match desk.take() {
@@ -172,7 +171,7 @@ async fn step(ctx: &Context, job: &Job, space: &Space, pass: &Pass, desk: &mut D
         now: ctx.now(),
         roster: &roster,
         contributions: &contributions,
-        unverified: &unverified,
+        unverified: unverified.len(),
     };
     match next(&facts) {
         Next::Done => Ok(()),
@@ -184,7 +183,7 @@ async fn step(ctx: &Context, job: &Job, space: &Space, pass: &Pass, desk: &mut D
             }
             ask(ctx, job, space, pass, desk, &reviewer).await
         }
-        Next::Confirm(_) => {
+        Next::Confirm => {
             if !open_change(ctx, job, space, pass, desk).await? {
                 return Ok(());
             }

@@ -14,7 +14,7 @@ use crate::{
         space::{RepoRef, Space},
     },
     ports::forge::CheckView,
-    store::{CheckKey, CheckRow, JobKind, ReviewRow, ReviewState, Tx},
+    store::{CheckKey, CheckRow, ReviewRow, ReviewState, Task, Tx},
 };
 
 use super::{CHECK_NAME, Context, Failure};
@@ -93,8 +93,7 @@ pub(super) async fn want(
     let want = serde_json::to_vec(view).map_err(|e| Failure::Final(e.to_string()))?;
     let key = key(repo, sha);
     tx.want_check(&key, &want, view.conclusion.is_some()).await?;
-    tx.enqueue(JobKind::SyncCheck, &key.to_string(), ctx.now())
-        .await?;
+    tx.enqueue(&Task::SyncCheck(key), ctx.now()).await?;
     Ok(())
 }
 

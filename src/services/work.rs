@@ -10,7 +10,7 @@ use std::{future::Future, time::Duration};
 use tokio::sync::watch;
 use tracing::Instrument;
 
-use crate::store::{Delivery, Job, JobKind};
+use crate::store::{Delivery, InstallationState, Job, JobKind, Task};
 
 use super::{
     Context, Failure, backoff_ms, converge_check, converge_review, guarded, intake, reap, reconcile, review,
@@ -209,14 +209,50 @@ async fn carry_out(ctx: &Context, job: &Job) -> Result<(), Failure> {
 const NEVER_ENDED: &str = "it was begun again and again, and the process ended each time before it did";
 
 async fn dispatch(ctx: &Context, job: &Job) -> Result<(), Failure> {
-    match job.kind {
-        JobKind::SyncCheck => converge_check::sync(ctx, job).await,
-        JobKind::SyncReview => converge_review::sync(ctx, job).await,
-        JobKind::ReviewSpace => review::review(ctx, job).await,
-        JobKind::ListPulls => reconcile::pulls(ctx, job).await,
-        JobKind::ListRepositories => reconcile::repositories(ctx, job).await,
-        JobKind::ListInstallations => reconcile::installations(ctx).await,
+    let task = job
+        .task()
+        .ok_or_else(|| Failure::Final(format!("unreadable job key {:?}", job.key)))?;
+    if is_out_of_reach(ctx, &task).await? {
+        tracing::info!("left alone: the installation is not active");
+        return Ok(());
     }
+    let done = match &task {
+        Task::SyncCheck(check) => converge_check::sync(ctx, job, check).await,
+        Task::SyncReview(space) => converge_review::sync(ctx, job, space).await,
+        Task::ReviewSpace(space) => review::review(ctx, job, space).await,
+        Task::ListPulls(installation, repo) => reconcile::pulls(ctx, *installation, *repo).await,
+        Task::ListRepositories(installation) => reconcile::repositories(ctx, *installation).await,
+        Task::ListInstallations => reconcile::installations(ctx).await,
+    };
+    match done {
+        // It was closed while the job ran, which is why the forge refused.
+        Err(Failure::Final(reason)) if is_out_of_reach(ctx, &task).await? => {
+            tracing::info!(%reason, "left alone: the installation is not active");
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Whether the job would publish where an installation is known to be closed, or a
+/// repository to be lost. Then there is nobody to say it to; what is wanted stays
+/// wanted, and the reaper asks again once it can be said. A refusal that nothing of
+/// this explains is a fault, and ends as a dead letter.
+async fn is_out_of_reach(ctx: &Context, task: &Task) -> Result<bool, Failure> {
+    let mut tx = ctx.db.read().await?;
+    let (workspace, repo) = match task {
+        Task::SyncCheck(check) => (check.workspace.clone(), check.repo),
+        Task::SyncReview(space) => match tx.space(space).await? {
+            Some(space) => (space.pull.repo.workspace, space.pull.repo.id),
+            None => return Ok(false),
+        },
+        _ => return Ok(false),
+    };
+    let Some(place) = tx.repo(&workspace, repo).await? else {
+        return Ok(true);
+    };
+    let installation = tx.installation(place.installation).await?;
+    Ok(installation.is_some_and(|(_, state)| state != InstallationState::Active))
 }
 
 /// Keeps the lease; returns when it is lost.

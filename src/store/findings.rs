@@ -197,11 +197,6 @@ impl Tx {
         )
     }
 
-    /// The findings whose status the pass changed.
-    pub async fn findings_touched(&mut self, pass: &PassId) -> Result<StoredFindings, StoreError> {
-        findings_where!(self, pass, "f.status_pass = $1")
-    }
-
     /// The live findings that the pass filed or saw again.
     pub async fn findings_seen(&mut self, pass: &PassId) -> Result<StoredFindings, StoreError> {
         findings_where!(

@@ -465,12 +465,6 @@ impl Tx {
         )
     }
 
-    /// When the next delivery can be claimed, a lease's end included; it may be in the past.
-    pub async fn next_delivery_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        const SQL: &str = "SELECT MIN(due_at) FROM delivery WHERE due_at IS NOT NULL";
-        Ok(on!(self, c => sqlx::query_scalar(SQL).fetch_one(c).await?))
-    }
-
     /// How many deliveries are on their way or given up.
     pub async fn delivery_counts(&mut self) -> Result<DeliveryCounts, StoreError> {
         const SQL: &str = "SELECT \

@@ -16,25 +16,25 @@ use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use crate::domain::{time::Timestamp, words::words};
 
 use super::{
-    StoreError, Tx,
+    StoreError, Task, Tx,
     columns::{from_row, storable, text_column},
     db::on,
 };
 
 words! {
-    /// What is to be done. The key says with which.
+    /// What is to be done. The key says with which; [`Task`] has both.
     pub enum JobKind {
-        /// Bring a space's review further; the key is the space.
+        /// [`Task::ReviewSpace`].
         ReviewSpace = "review_space",
-        /// Make a check show what it should; the key is a [`super::CheckKey`].
+        /// [`Task::SyncCheck`].
         SyncCheck = "sync_check",
-        /// Send or take back a space's reviews; the key is the space.
+        /// [`Task::SyncReview`].
         SyncReview = "sync_review",
-        /// List the open pull requests of a repository; the key is `<installation>/<repository>`.
+        /// [`Task::ListPulls`].
         ListPulls = "list_pulls",
-        /// List the repositories of an installation; the key is the installation.
+        /// [`Task::ListRepositories`].
         ListRepositories = "list_repositories",
-        /// List the installations of the App; the key is `all`.
+        /// [`Task::ListInstallations`].
         ListInstallations = "list_installations",
     }
 }
@@ -76,6 +76,13 @@ pub struct JobCount {
     pub count: i64,
 }
 
+impl Job {
+    /// What is to be done, and with which; `None` when the stored key is none of its kind.
+    pub fn task(&self) -> Option<Task> {
+        Task::read(self.kind, &self.key)
+    }
+}
+
 from_row!(Job, row => Job {
     kind: row.try_get("kind")?,
     key: row.try_get("key")?,
@@ -91,12 +98,14 @@ from_row!(JobCount, row => JobCount {
 /// Appended on Postgres to a sub-select that picks rows to claim.
 pub(super) const PG_SKIP: &str = " FOR UPDATE SKIP LOCKED";
 
-/// The due jobs of the given kinds: `$1` = now. A ready one waits for its running twin.
-fn due(kinds: &[JobKind], columns: &str, tail: &str) -> String {
+/// The job of the given kinds that has been due longest: `$1` = now. A ready one waits
+/// for its running twin.
+fn longest_due(kinds: &[JobKind]) -> String {
     let kinds: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
     format!(
-        "SELECT {columns} FROM job j WHERE j.due_at <= $1 AND j.kind IN ({}) AND (j.state = 'running' \
-         OR NOT EXISTS (SELECT 1 FROM job r WHERE r.kind = j.kind AND r.key = j.key AND r.state = 'running')) {tail}",
+        "SELECT j.kind, j.key, j.state FROM job j WHERE j.due_at <= $1 AND j.kind IN ({}) AND (j.state = 'running' \
+         OR NOT EXISTS (SELECT 1 FROM job r WHERE r.kind = j.kind AND r.key = j.key AND r.state = 'running')) \
+         ORDER BY j.due_at, j.kind, j.key LIMIT 1",
         kinds.join(", ")
     )
 }
@@ -104,16 +113,12 @@ fn due(kinds: &[JobKind], columns: &str, tail: &str) -> String {
 impl Tx {
     /// Asks for a job at or after `not_before`. When one is ready already it stays the
     /// only one and takes the earlier time.
-    pub async fn enqueue(
-        &mut self,
-        kind: JobKind,
-        key: &str,
-        not_before: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn enqueue(&mut self, task: &Task, not_before: Timestamp) -> Result<(), StoreError> {
         const SQL: &str = "INSERT INTO job (kind, key, state, due_at, attempts) VALUES ($1, $2, 'ready', $3, 0) \
             ON CONFLICT (kind, key, state) DO UPDATE SET due_at = excluded.due_at WHERE job.due_at > excluded.due_at";
-        let key = storable(key);
-        on!(self, c => sqlx::query(SQL).bind(kind).bind(&*key).bind(not_before).execute(c).await.map(drop)?);
+        let key = task.key();
+        let key = storable(&key);
+        on!(self, c => sqlx::query(SQL).bind(task.kind()).bind(&*key).bind(not_before).execute(c).await.map(drop)?);
         Ok(())
     }
 
@@ -131,11 +136,7 @@ impl Tx {
             return Ok(None);
         }
         let skip = if matches!(self, Self::Pg(_)) { PG_SKIP } else { "" };
-        let pick = due(
-            kinds,
-            "j.kind, j.key, j.state",
-            "ORDER BY j.due_at, j.kind, j.key LIMIT 1",
-        );
+        let pick = longest_due(kinds);
         let sql = format!(
             "UPDATE job SET state = 'running', claim = $2, due_at = $3, attempts = attempts + 1 \
              WHERE (kind, key, state) = ({pick}{skip}) RETURNING kind, key, attempts, claim"
@@ -233,10 +234,12 @@ impl Tx {
     }
 
     /// Whether the job was given up and did not succeed since.
-    pub async fn is_dead(&mut self, kind: JobKind, key: &str) -> Result<bool, StoreError> {
+    pub async fn is_dead(&mut self, task: &Task) -> Result<bool, StoreError> {
         const SQL: &str = "SELECT COUNT(*) FROM job WHERE kind = $1 AND key = $2 AND state = 'dead'";
-        let key = storable(key);
-        let count: i64 = on!(self, c => sqlx::query_scalar(SQL).bind(kind).bind(&*key).fetch_one(c).await?);
+        let key = task.key();
+        let key = storable(&key);
+        let count: i64 =
+            on!(self, c => sqlx::query_scalar(SQL).bind(task.kind()).bind(&*key).fetch_one(c).await?);
         Ok(count > 0)
     }
 
@@ -250,16 +253,6 @@ impl Tx {
             sqlx::query(DELIVERIES).bind(now).execute(c).await?;
         });
         Ok(())
-    }
-
-    /// When the next job of these kinds can be claimed, a lease's end included; it may
-    /// be in the past.
-    pub async fn next_due(&mut self, kinds: &[JobKind]) -> Result<Option<Timestamp>, StoreError> {
-        if kinds.is_empty() {
-            return Ok(None);
-        }
-        let sql = AssertSqlSafe(due(kinds, "j.due_at", "ORDER BY j.due_at LIMIT 1")).into_sql_str();
-        Ok(on!(self, c => sqlx::query_scalar(sql).bind(i64::MAX).fetch_optional(c).await?))
     }
 
     /// How many jobs there are, by kind and state.

@@ -25,6 +25,7 @@ pub mod keys;
 pub mod passes;
 pub mod reviews;
 pub mod spaces;
+pub mod tasks;
 pub mod tenants;
 
 pub use checks::{CheckKey, CheckRow};
@@ -34,4 +35,5 @@ pub use findings::{Filed, StoredFindings};
 pub use inbox::{Accepted, Delivery, DeliveryCounts, Inbox, InboxWriter, NewDelivery};
 pub use jobs::{Job, JobCount, JobKind, JobState};
 pub use reviews::{ReviewRow, ReviewState};
+pub use tasks::Task;
 pub use tenants::InstallationState;

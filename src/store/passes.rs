@@ -129,12 +129,6 @@ impl Tx {
         Ok(on!(self, c => sqlx::query_as(SQL).bind(space).fetch_optional(c).await?))
     }
 
-    /// How many passes of the space were finalized.
-    pub async fn finalized_count(&mut self, space: &SpaceId) -> Result<i64, StoreError> {
-        const SQL: &str = "SELECT COUNT(*) FROM pass WHERE space = $1 AND outcome = 'finalized'";
-        Ok(on!(self, c => sqlx::query_scalar(SQL).bind(space).fetch_one(c).await?))
-    }
-
     /// The change was read. `false`, and nothing done, when the pass has ended.
     pub async fn record_gathered(
         &mut self,
@@ -184,12 +178,6 @@ impl Tx {
                 .execute(c).await?.rows_affected()
         });
         Ok(done == 1)
-    }
-
-    /// Passes that have not ended, the one whose deadline is nearest first.
-    pub async fn unended_passes(&mut self, limit: i64) -> Result<Vec<Pass>, StoreError> {
-        const SQL: &str = passes_where!("outcome IS NULL ORDER BY deadline_at LIMIT $1");
-        Ok(on!(self, c => sqlx::query_as(SQL).bind(limit).fetch_all(c).await?))
     }
 
     /// Records how far a reviewer came; the last word counts.

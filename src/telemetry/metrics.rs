@@ -36,6 +36,16 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
         "Finished job attempts by kind and outcome: done, retried, dead",
     ),
     (
+        "jury_deliveries",
+        Kind::Gauge,
+        "Deliveries that are not done, by state: queued, running, dead; counted once a minute",
+    ),
+    (
+        "jury_jobs",
+        Kind::Gauge,
+        "Jobs that are not done, by kind and state: ready, running, dead; counted once a minute",
+    ),
+    (
         "jury_passes_total",
         Kind::Counter,
         "Ended passes by outcome: ship, hold, block, superseded, timed_out, broken",

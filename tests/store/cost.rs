@@ -24,7 +24,7 @@ use jury::{
 };
 
 use crate::{
-    home::{Home, finding, pass_snapshot, sha, snapshot, vote},
+    home::{Home, finding, pass_snapshot, sha, snapshot, task, vote},
     stories,
 };
 
@@ -94,14 +94,11 @@ async fn costs(home: &Home, meter: &Meter, space: &Space) -> BTreeMap<&'static s
     let confirm = vote(crate::home::person(1), true);
     let far = Timestamp(i64::MAX / 2);
     cost!("claim_job", tx => tx.claim_job(far, 1, "c", JobKind::ALL));
-    cost!("next_due", tx => tx.next_due(JobKind::ALL));
-    cost!("enqueue", tx => tx.enqueue(JobKind::ReviewSpace, "k", Timestamp(0)));
+    cost!("enqueue", tx => tx.enqueue(&task("k"), Timestamp(0)));
     cost!("claim_deliveries", tx => tx.claim_deliveries(far, 1, "c", 10));
-    cost!("next_delivery_due", tx => tx.next_delivery_due());
     cost!("delivery_counts", tx => tx.delivery_counts());
     cost!("findings", tx => tx.findings(&space.id));
     cost!("live_findings", tx => tx.live_findings(&space.id));
-    cost!("findings_touched", tx => tx.findings_touched(&pass.id));
     cost!("unpublished", tx => tx.unpublished(&space.id));
     cost!("file_finding, known", tx => tx.file_finding(&space.id, &pass.id, &known));
     cost!("file_finding, new", tx => tx.file_finding(&space.id, &pass.id, &fresh));
@@ -115,12 +112,10 @@ async fn costs(home: &Home, meter: &Meter, space: &Space) -> BTreeMap<&'static s
     cost!("repos_of", tx => tx.repos_of(repo.installation));
     cost!("pass_at", tx => tx.pass_at(&space.id, 1));
     cost!("latest_finalized", tx => tx.latest_finalized(&space.id));
-    cost!("finalized_count", tx => tx.finalized_count(&space.id));
     cost!("end_pass", tx => tx.end_pass(&pass, Outcome::Finalized, None, Some(&verdict), far));
-    cost!("unended_passes", tx => tx.unended_passes(100));
     cost!("running_pass", tx => tx.running_pass(&space.id));
     cost!("spaces_to_tend", tx => tx.spaces_to_tend(100));
-    cost!("is_dead", tx => tx.is_dead(JobKind::ReviewSpace, "s"));
+    cost!("is_dead", tx => tx.is_dead(&task("s")));
     cost!("release_leases", tx => tx.release_leases(far));
     cost!("contributions", tx => tx.contributions(&pass.id));
     cost!("check", tx => tx.check(&key));
@@ -211,7 +206,7 @@ async fn dwell(home: &Home) -> Space {
     )
     .await
     .unwrap();
-    tx.enqueue(JobKind::ReviewSpace, "s", Timestamp(0)).await.unwrap();
+    tx.enqueue(&task("s"), Timestamp(0)).await.unwrap();
     let repo = &space.pull.repo;
     let key = CheckKey {
         workspace: repo.workspace.clone(),

@@ -14,7 +14,7 @@ use jury::{
         space::{Mode, PullRef, PullSnapshot, PullState, RepoRef, Space},
         time::Timestamp,
     },
-    store::{Db, InstallationState, Schema, Tx},
+    store::{Db, InstallationState, Schema, Task, Tx},
 };
 
 /// A database of one's own.
@@ -89,6 +89,11 @@ impl Home {
         tx.commit().await.unwrap();
         pass
     }
+}
+
+/// A review of the space of that name.
+pub(crate) fn task(space: &str) -> Task {
+    Task::ReviewSpace(SpaceId::new(space))
 }
 
 pub(crate) fn sha(digit: char) -> Sha {

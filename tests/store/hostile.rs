@@ -93,7 +93,7 @@ stories! {
             let row = tx.check(&key).await.unwrap().unwrap();
             assert_eq!((row.want.as_slice(), row.key.name.as_str()), (given.as_bytes(), *stored));
 
-            tx.enqueue(JobKind::ReviewSpace, given, Timestamp(0)).await.unwrap();
+            tx.enqueue(&crate::home::task(given), Timestamp(0)).await.unwrap();
             let job = tx.claim_job(Timestamp(0), 9, "c", JobKind::ALL).await.unwrap().unwrap();
             assert_eq!(job.key, *stored);
             assert!(tx.retry_job(&job, Timestamp(0), given).await.unwrap());

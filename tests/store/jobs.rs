@@ -6,19 +6,17 @@ use std::{
 };
 
 use jury::{
-    domain::time::Timestamp,
-    store::{Db, Job, JobCount, JobKind, JobState, StoreError},
+    domain::{ids::SpaceId, time::Timestamp},
+    store::{Db, Job, JobCount, JobKind, JobState, StoreError, Task},
 };
 
-use crate::stories;
+use crate::{home::task, stories};
 
 const ALL: &[JobKind] = JobKind::ALL;
 
 async fn enqueue(db: &Db, key: &str, not_before: i64) {
     let mut tx = db.write().await.unwrap();
-    tx.enqueue(JobKind::ReviewSpace, key, Timestamp(not_before))
-        .await
-        .unwrap();
+    tx.enqueue(&task(key), Timestamp(not_before)).await.unwrap();
     tx.commit().await.unwrap();
 }
 
@@ -80,16 +78,15 @@ stories! {
 
     async fn only_the_kinds_that_were_asked_for_are_claimed(home) {
         let mut tx = home.db.write().await.unwrap();
-        tx.enqueue(JobKind::SyncCheck, "k", Timestamp(1)).await.unwrap();
-        tx.enqueue(JobKind::ReviewSpace, "k", Timestamp(2)).await.unwrap();
+        tx.enqueue(&Task::SyncReview(SpaceId::new("k")), Timestamp(1)).await.unwrap();
+        tx.enqueue(&task("k"), Timestamp(2)).await.unwrap();
         let now = Timestamp(10);
         assert_eq!(tx.claim_job(now, 100, "x", &[]).await.unwrap(), None);
-        assert_eq!(tx.claim_job(now, 100, "x", &[JobKind::ListPulls, JobKind::SyncReview]).await.unwrap(), None);
-        assert_eq!(tx.next_due(&[JobKind::ReviewSpace]).await.unwrap(), Some(Timestamp(2)));
+        assert_eq!(tx.claim_job(now, 100, "x", &[JobKind::ListPulls, JobKind::SyncCheck]).await.unwrap(), None);
         let job = tx.claim_job(now, 100, "x", &[JobKind::ReviewSpace]).await.unwrap().unwrap();
         assert_eq!(job.kind, JobKind::ReviewSpace);
         // The same key of another kind is another job.
-        assert_eq!(tx.claim_job(now, 100, "y", ALL).await.unwrap().unwrap().kind, JobKind::SyncCheck);
+        assert_eq!(tx.claim_job(now, 100, "y", ALL).await.unwrap().unwrap().kind, JobKind::SyncReview);
     }
 
     async fn an_expired_lease_is_taken_over_and_the_old_holder_is_fenced_off(home) {
@@ -184,7 +181,6 @@ stories! {
             tx.commit().await.unwrap();
             assert_eq!(counts(db).await, [(JobKind::ReviewSpace, JobState::Dead, 1)]);
             assert_eq!(claim(db, i64::MAX, "none").await, None);
-            assert_eq!(db.read().await.unwrap().next_due(ALL).await.unwrap(), None);
             enqueue(db, "s", 0).await;
         }
         let job = claim(db, 10, "c3").await.unwrap();
@@ -193,15 +189,15 @@ stories! {
         assert_eq!(counts(db).await, []);
     }
 
-    async fn a_sleeping_worker_knows_when_to_wake(home) {
+    async fn a_twin_waits_for_the_lease_and_not_for_its_own_time(home) {
         let db = &home.db;
-        let next = async || db.read().await.unwrap().next_due(ALL).await.unwrap();
-        assert_eq!(next().await, None);
         enqueue(db, "s", 70).await;
-        assert_eq!(next().await, Some(Timestamp(70)));
+        assert_eq!(claim(db, 69, "early").await, None);
         claim(db, 70, "c").await.unwrap();
         enqueue(db, "s", 71).await;
-        assert_eq!(next().await, Some(Timestamp(170)), "the twin waits for the lease, not for its own time");
+        assert_eq!(claim(db, 169, "twin").await, None);
+        let over = claim(db, 170, "over").await.unwrap();
+        assert_eq!(over.attempts, 2, "the lease that ran out comes first");
     }
 
     async fn the_only_process_ends_the_leases_of_the_one_before_it(home) {
@@ -219,7 +215,7 @@ stories! {
 
     async fn a_job_and_the_fact_it_follows_from_are_one(home) {
         let mut tx = home.db.write().await.unwrap();
-        tx.enqueue(JobKind::ReviewSpace, "s", Timestamp(0)).await.unwrap();
+        tx.enqueue(&task("s"), Timestamp(0)).await.unwrap();
         drop(tx);
         assert_eq!(claim(&home.db, 10, "c").await, None);
     }
@@ -271,7 +267,7 @@ stories! {
                     let mut tx = db.write().await.unwrap();
                     assert!(tx.fence(&job).await.unwrap());
                     if run < RUNS {
-                        tx.enqueue(job.kind, &job.key, Timestamp(0)).await.unwrap();
+                        tx.enqueue(&job.task().unwrap(), Timestamp(0)).await.unwrap();
                     }
                     state.lock().unwrap().get_mut(&job.key).unwrap().0 = false;
                     assert!(tx.finish_job(&job).await.unwrap());

@@ -138,20 +138,6 @@ stories! {
             assert_eq!(tx.bump_space(&space.id).await.unwrap(), rev + 1);
         }
         assert_eq!(tx.latest_finalized(&space.id).await.unwrap().unwrap().rev, 2);
-        assert_eq!(tx.finalized_count(&space.id).await.unwrap(), 2);
-    }
-
-    async fn passes_that_have_not_ended_come_nearest_deadline_first(home) {
-        let (one, two) = (home.room(1, 2, 1).await, home.room(1, 2, 2).await);
-        let late = home.pass(&one).await;
-        let mut soon = crate::home::pass(&two);
-        soon.deadline_at = Timestamp(500);
-        let mut tx = home.db.write().await.unwrap();
-        assert!(tx.open_pass(&soon).await.unwrap());
-        assert_eq!(tx.unended_passes(10).await.unwrap(), [soon.clone(), late.clone()]);
-        assert_eq!(tx.unended_passes(1).await.unwrap(), [soon.clone()]);
-        assert!(tx.end_pass(&soon, Outcome::TimedOut, None, None, Timestamp(600)).await.unwrap());
-        assert_eq!(tx.unended_passes(10).await.unwrap(), [late]);
     }
 
     /// What the reaper asks for: nothing that ends by itself, nothing out of reach.
@@ -178,13 +164,13 @@ stories! {
         assert!(tx.move_space(&three.id, 1, &closed).await.unwrap());
         assert_eq!(tx.spaces_to_tend(9).await.unwrap(), all[2..]);
         // A job that waits or runs is enough; one that was given up is not.
-        let kind = jury::store::JobKind::ReviewSpace;
-        tx.enqueue(kind, three.id.as_str(), Timestamp(0)).await.unwrap();
+        let tending = crate::home::task(three.id.as_str());
+        tx.enqueue(&tending, Timestamp(0)).await.unwrap();
         assert_eq!(tx.spaces_to_tend(9).await.unwrap(), []);
-        let job = tx.claim_job(Timestamp(0), 9, "c", &[kind]).await.unwrap().unwrap();
+        let job = tx.claim_job(Timestamp(0), 9, "c", &[tending.kind()]).await.unwrap().unwrap();
         assert_eq!(tx.spaces_to_tend(9).await.unwrap(), []);
         assert!(tx.bury_job(&job, "it panicked").await.unwrap());
-        assert!(tx.is_dead(kind, three.id.as_str()).await.unwrap());
+        assert!(tx.is_dead(&tending).await.unwrap());
         assert_eq!(tx.spaces_to_tend(9).await.unwrap(), all[2..]);
         // Out of reach.
         let ws = &three.pull.repo.workspace;

@@ -2,12 +2,19 @@
 //! and nothing is said twice.
 
 use axum::http::Method;
-use jury::emulator::{Edit, Fault, When};
+use jury::{
+    emulator::{Edit, Fault, When},
+    store::{JobKind, JobState},
+};
 
 use crate::{
     faults,
     room::{REPO, Room},
 };
+
+fn clean() -> Vec<Edit> {
+    vec![Edit::write("tests/two.rs", "#[test]\nfn two() {}\n")]
+}
 
 fn faulty() -> Vec<Edit> {
     vec![Edit::write("src/net.rs", faults::with_token())]
@@ -247,5 +254,66 @@ async fn a_review_that_a_push_overtook_is_said_of_the_new_head() {
     assert_eq!(reviews.len(), 1, "said once, of the head that there is");
     assert_eq!(reviews[0]["commit_id"], head.as_str());
     assert_eq!(room.comments(number).await, ["src/net.rs:2"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_said_to_anybody_any_more_waits_quietly() {
+    let room = Room::open().await;
+    let (_, head) = room.reviewed("feature", &clean()).await;
+    let second = room.push("feature", &faulty());
+    room.people.suspend(room.installation).unwrap();
+    room.settle().await;
+    let ctx = &room.server.context;
+    jury::services::reap::reap(ctx).await.unwrap();
+    room.settle().await;
+    assert_eq!(room.shown(&head).await, ["completed/success"]);
+    assert!(room.shown(&second).await.is_empty());
+    assert_eq!(
+        ctx.db.read().await.unwrap().job_counts().await.unwrap(),
+        [],
+        "nothing waits, and nothing was given up"
+    );
+    room.people.unsuspend(room.installation).unwrap();
+    room.settle().await;
+    jury::services::reap::reap(ctx).await.unwrap();
+    room.later(5).await;
+    assert_eq!(room.check_runs(&second).await.len(), 1, "it is said now");
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn a_refusal_that_nobody_can_explain_is_given_up_loudly() {
+    let room = Room::open().await;
+    room.push("feature", &clean());
+    room.open_pull("feature");
+    room.emulator.hooks().wait_quiet().await;
+    // The delivery that would say why is lost.
+    room.emulator.hooks().pause();
+    room.people.suspend(room.installation).unwrap();
+    assert!(!room.emulator.hooks().take().is_empty(), "it was to say so");
+    room.settle_without_hooks().await;
+    let given_up = room
+        .server
+        .context
+        .db
+        .read()
+        .await
+        .unwrap()
+        .job_counts()
+        .await
+        .unwrap();
+    assert!(
+        given_up
+            .iter()
+            .any(|j| j.kind == JobKind::SyncCheck && j.state == JobState::Dead),
+        "{given_up:?}"
+    );
+    room.people.unsuspend(room.installation).unwrap();
+    room.emulator.hooks().resume();
+    room.settle().await;
+    room.later(20 * 60).await;
+    jury::services::reap::reap(&room.server.context).await.unwrap();
+    room.later(20 * 60).await;
     room.leave().await;
 }

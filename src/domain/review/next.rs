@@ -4,7 +4,7 @@
 //! to do. Resuming after a crash is calling it again. A contribution that was only
 //! asked for is asked for again: reviewers are pure functions of the change.
 
-use crate::domain::{ids::FindingId, time::Timestamp};
+use crate::domain::time::Timestamp;
 
 use super::{
     pass::{Outcome, Pass},
@@ -26,8 +26,8 @@ pub struct Facts<'a> {
     pub roster: &'a [&'a str],
     /// What they handed in.
     pub contributions: &'a [Contribution],
-    /// Live findings that the verifier can judge on this head and has not.
-    pub unverified: &'a [FindingId],
+    /// How many live findings there are that the verifier can judge on this head and has not.
+    pub unverified: usize,
 }
 
 /// The next step of a pass.
@@ -37,8 +37,8 @@ pub enum Next {
     Gather,
     /// Ask a reviewer.
     Ask(String),
-    /// Let the verifier judge a finding.
-    Confirm(FindingId),
+    /// Let the verifier judge the findings that it has not judged.
+    Confirm,
     /// Come to a verdict.
     Finalize,
     /// End without a verdict.
@@ -48,7 +48,7 @@ pub enum Next {
 }
 
 /// Says what comes next. Every answer but [`Next::Done`], carried out, changes a
-/// fact, so a pass ends after at most `2 + roster + findings` steps.
+/// fact, so a pass ends after at most `3 + roster` steps.
 pub fn next(facts: &Facts<'_>) -> Next {
     let pass = facts.pass;
     if pass.outcome.is_some() {
@@ -76,9 +76,10 @@ pub fn next(facts: &Facts<'_>) -> Next {
     if let Some(reviewer) = facts.roster.iter().find(|name| !finished(name)) {
         return Next::Ask((*reviewer).to_owned());
     }
-    match facts.unverified.first() {
-        Some(finding) => Next::Confirm(finding.clone()),
-        None => Next::Finalize,
+    if facts.unverified > 0 {
+        Next::Confirm
+    } else {
+        Next::Finalize
     }
 }
 
@@ -118,11 +119,7 @@ mod tests {
         }
     }
 
-    fn facts<'a>(
-        pass: &'a Pass,
-        contributions: &'a [Contribution],
-        unverified: &'a [FindingId],
-    ) -> Facts<'a> {
+    fn facts<'a>(pass: &'a Pass, contributions: &'a [Contribution], unverified: usize) -> Facts<'a> {
         let roster = &["secrets", "test_gap"];
         Facts {
             pass,
@@ -139,31 +136,30 @@ mod tests {
     fn a_pass_gathers_asks_everyone_confirms_and_finalizes() {
         let mut pass = pass();
         pass.merge_base = None;
-        assert_eq!(next(&facts(&pass, &[], &[])), Next::Gather);
+        assert_eq!(next(&facts(&pass, &[], 0)), Next::Gather);
         pass.merge_base = self::pass().merge_base;
-        assert_eq!(next(&facts(&pass, &[], &[])), Next::Ask("secrets".into()));
+        assert_eq!(next(&facts(&pass, &[], 0)), Next::Ask("secrets".into()));
         let half = [contribution("secrets", ContributionState::Complete)];
-        assert_eq!(next(&facts(&pass, &half, &[])), Next::Ask("test_gap".into()));
+        assert_eq!(next(&facts(&pass, &half, 0)), Next::Ask("test_gap".into()));
         let all = [
             half[0].clone(),
             contribution("test_gap", ContributionState::Failed),
         ];
-        let open = [FindingId::new("f")];
-        assert_eq!(next(&facts(&pass, &all, &open)), Next::Confirm(open[0].clone()));
-        assert_eq!(next(&facts(&pass, &all, &[])), Next::Finalize);
+        assert_eq!(next(&facts(&pass, &all, 2)), Next::Confirm, "all of them at once");
+        assert_eq!(next(&facts(&pass, &all, 0)), Next::Finalize);
     }
 
     #[test]
     fn what_a_crash_left_asked_is_asked_again() {
         let pass = pass();
         let asked = [contribution("secrets", ContributionState::Asked)];
-        assert_eq!(next(&facts(&pass, &asked, &[])), Next::Ask("secrets".into()));
+        assert_eq!(next(&facts(&pass, &asked, 0)), Next::Ask("secrets".into()));
     }
 
     #[test]
     fn a_moved_closed_or_late_pass_ends_whatever_else_is_known() {
         let running = pass();
-        let base = facts(&running, &[], &[]);
+        let base = facts(&running, &[], 0);
         assert_eq!(next(&Facts { rev: 4, ..base }), Next::End(Outcome::Superseded));
         assert_eq!(
             next(&Facts {
