@@ -16,7 +16,7 @@ use crate::{
         review::snapshot::Verdict,
         space::Space,
     },
-    emulator::{AppKey, AppRegistration, Emulator},
+    emulator::{self, AppKey, AppRegistration, Emulator},
     ports::clock::Clock,
     server::Shutdown,
     services::CHECK_NAME,
@@ -119,6 +119,17 @@ fn fault(error: &dyn std::fmt::Display) -> Fault {
     Fault::new(format!("the demo could not go on: {error}"))
 }
 
+/// The faults of the file that `JURY_EMULATOR_FAULTS` names: how Jury behaves on a forge
+/// that fails can be watched by hand.
+fn planned_faults() -> Result<Vec<(emulator::Rule, emulator::Fault)>, Fault> {
+    let Some(file) = std::env::var_os("JURY_EMULATOR_FAULTS") else {
+        return Ok(Vec::new());
+    };
+    let said = |error: &dyn std::fmt::Display| Fault::new(format!("JURY_EMULATOR_FAULTS: {error}"));
+    let text = std::fs::read_to_string(file).map_err(|e| said(&e))?;
+    emulator::read_faults(&text).map_err(|e| said(&e))
+}
+
 /// The emulator and the server, pointed at each other.
 struct Stage {
     emulator: Emulator,
@@ -136,6 +147,9 @@ impl Stage {
         let mut setup = crate::emulator::Config::new(now);
         setup.record = std::env::var_os("JURY_EMULATOR_RECORD").map(Into::into);
         let emulator = Emulator::start(setup).await.map_err(|e| fault(&e))?;
+        for (rule, failing) in planned_faults()? {
+            emulator.fail(rule, failing);
+        }
         let people = emulator.people();
         Story::set_the_scene(&people).map_err(|refusal| fault(&refusal))?;
         let key = AppKey::generate();

@@ -31,7 +31,7 @@ mod tests;
 pub use app_key::AppKey;
 pub use git::{Edit, GitFault};
 pub use hooks::{Delivered, Delivery, Hooks};
-pub use layers::{Fault, When};
+pub use layers::{Deed, Fault, NotARule, Rule, UnreadableFaults, When, read_faults};
 pub use people::{AppRegistration, Feedback, OpenPull, People, Push};
 pub use record::Exchange;
 pub use refusal::Refusal;
@@ -165,16 +165,33 @@ impl Emulator {
         self.shared.record.all()
     }
 
+    /// Plans a fault for the requests that the rule names.
+    pub fn fail(&self, rule: Rule, fault: Fault) {
+        let then = matches!(fault, Fault::Stale).then(|| self.shared.world().clone());
+        self.shared.faults.plan(rule, fault, then);
+    }
+
     /// Plans a fault for the next request of this method whose path (below
-    /// `/api/v3`, or the whole path of git and pages) starts so. Faults wait in
+    /// `/api/v3`, or the whole path of git and pages) begins so. Faults wait in
     /// order; each is met once.
     pub fn fail_next(&self, method: Method, path_prefix: &str, fault: Fault) {
-        self.shared.faults.plan(method, path_prefix, fault);
+        self.fail(Rule::on(method, path_prefix), fault);
+    }
+
+    /// Whatever was planned and not met yet does not happen any more; what is late still arrives.
+    pub fn fail_no_more(&self) {
+        self.shared.faults.clear();
     }
 
     /// Lets every request that met [`Fault::Late`] take effect now.
     pub async fn let_late_arrive(&self) {
         server::let_late_arrive(&self.shared).await;
+    }
+
+    /// Leaves so many requests of this hour to an installation.
+    pub fn leave_requests(&self, installation: u64, remaining: u32) {
+        let mut world = self.shared.world();
+        rest::leave(&mut world, installation, remaining);
     }
 
     /// How many planned faults were not met yet.

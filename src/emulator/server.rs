@@ -13,6 +13,7 @@ use axum::{
     extract::{ConnectInfo, Request, State},
     http::{HeaderMap, Method, Response},
 };
+use futures::StreamExt;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -21,10 +22,11 @@ use super::{
     git::{self, GitRequest},
     hooks::{Hooks, hex},
     layers::{
-        Fault, Faults, When,
+        Fault, Faults, Met, When,
         cut::{Cuttable, Line},
     },
     pages,
+    people::People,
     record::{Exchange, Record},
     refusal::Refusal,
     rest::{self, Answer, Call, Caller, Content, Level},
@@ -40,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) hooks: Hooks,
     pub(crate) record: Record,
     pub(crate) faults: Faults,
+    /// Requests whose effect is still to come.
     late: Mutex<Vec<Asked>>,
     requests: AtomicU64,
     stopped: AtomicBool,
@@ -91,45 +94,34 @@ async fn handle(
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let below = path.strip_prefix("/api/v3").map(str::to_owned);
-    let fault = shared
-        .faults
-        .meet(&parts.method, below.as_deref().unwrap_or(&path));
-    if let Some(fault) = &fault
-        && fault.prevents()
-    {
-        return failed(fault, &line);
-    }
     let Ok(body) = axum::body::to_bytes(body, BODY).await else {
         return plain(413, "Payload too large");
     };
-    let query = parts.uri.query().unwrap_or_default().to_owned();
     let asked = Asked {
+        is_rest: below.is_some(),
+        path: below.unwrap_or(path),
+        query: parts.uri.query().unwrap_or_default().to_owned(),
         method: parts.method,
-        path: below.clone().unwrap_or(path),
-        query,
         headers: parts.headers,
         body,
     };
-    if matches!(fault, Some(Fault::Late)) {
-        shared
-            .late
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(asked);
-        return failed(&Fault::status(504, When::Before), &line);
+    match shared.faults.meet(&asked.method, &asked.path) {
+        None => answer(&shared, asked).await,
+        // A task of its own: it goes on when the client hangs up.
+        Some(met) => tokio::spawn(fail(shared, line, asked, met))
+            .await
+            .unwrap_or_else(|_| plain(500, "the emulator is broken")),
     }
-    let answer = match below {
-        Some(_) => rest(&shared, asked).await,
-        None if asked.path.contains(".git/") => git(&shared, asked).await,
-        None => page(&shared, asked).await,
-    };
-    match fault {
-        Some(Fault::Slow(time)) => {
-            tokio::time::sleep(time).await;
-            answer
-        }
-        Some(fault) => failed(&fault, &line),
-        None => answer,
+}
+
+/// Does what was asked for.
+async fn answer(shared: &Arc<Shared>, asked: Asked) -> Response<Body> {
+    if asked.is_rest {
+        rest(shared, asked, None).await
+    } else if asked.path.contains(".git/") {
+        git(shared, asked).await
+    } else {
+        page(shared, asked).await
     }
 }
 
@@ -137,42 +129,116 @@ async fn handle(
 pub(crate) async fn let_late_arrive(shared: &Arc<Shared>) {
     let late = std::mem::take(&mut *shared.late.lock().unwrap_or_else(PoisonError::into_inner));
     for asked in late {
-        rest(shared, asked).await;
+        answer(shared, asked).await;
     }
 }
 
-struct Asked {
+/// What comes of a request that meets a fault.
+async fn fail(shared: Arc<Shared>, line: Line, asked: Asked, met: Met) -> Response<Body> {
+    match met.fault {
+        Fault::Status { when, .. } => {
+            if when == When::After {
+                answer(&shared, asked).await;
+            }
+            refused(&met.fault)
+        }
+        Fault::Cut(when) => {
+            if when == When::After {
+                answer(&shared, asked).await;
+            }
+            line.cut();
+            Response::new(Body::empty())
+        }
+        Fault::CutBody => {
+            let (head, body) = answer(&shared, asked).await.into_parts();
+            let whole = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+            let half = whole.slice(..whole.len() / 2);
+            let broken = std::io::Error::from(std::io::ErrorKind::ConnectionAborted);
+            // The first half is on its way before the break: what is pending is flushed.
+            let parts = futures::stream::once(async { Ok(half) }).chain(futures::stream::once(async {
+                tokio::task::yield_now().await;
+                Err(broken)
+            }));
+            Response::from_parts(head, Body::from_stream(parts))
+        }
+        Fault::Slow { time, when } => {
+            if when == When::Before {
+                tokio::time::sleep(time).await;
+            }
+            let answer = answer(&shared, asked).await;
+            if when == When::After {
+                tokio::time::sleep(time).await;
+            }
+            answer
+        }
+        Fault::Late => {
+            let mut late = shared.late.lock().unwrap_or_else(PoisonError::into_inner);
+            late.push(asked);
+            refused(&Fault::status(504, When::Before))
+        }
+        Fault::Stale if asked.is_rest => rest(&shared, asked, met.then).await,
+        Fault::Stale => answer(&shared, asked).await,
+        Fault::TokenDies => {
+            rest::revoke(&mut shared.world(), &asked.headers);
+            answer(&shared, asked).await
+        }
+        Fault::Meanwhile(deed, when) => {
+            let act = || {
+                let (deed, people) = (deed.clone(), People::new(shared.clone()));
+                async move {
+                    let done = tokio::task::spawn_blocking(move || deed.happen(&people)).await;
+                    done.is_ok()
+                }
+            };
+            if when == When::Before && !act().await {
+                return plain(500, "what people do meanwhile failed");
+            }
+            let answer = answer(&shared, asked).await;
+            if when == When::After && !act().await {
+                return plain(500, "what people do meanwhile failed");
+            }
+            answer
+        }
+    }
+}
+
+/// One request.
+pub(crate) struct Asked {
+    /// Whether it is for the API, else for git or a page.
+    is_rest: bool,
     method: Method,
+    /// Below `/api/v3` when it is for the API.
     path: String,
     query: String,
     headers: HeaderMap,
     body: Bytes,
 }
 
-fn failed(fault: &Fault, line: &Line) -> Response<Body> {
-    match fault {
-        Fault::Status {
-            status,
-            headers,
-            message,
-            ..
-        } => {
-            let mut answer = Response::builder()
-                .status(*status)
-                .header("content-type", "application/json; charset=utf-8");
-            for (name, value) in headers {
-                answer = answer.header(name, value);
-            }
-            let body = Refusal::new(*status, message.clone()).body().to_string();
-            answer
-                .body(Body::from(body))
-                .unwrap_or_else(|_| plain(500, "a planned fault has an impossible header"))
-        }
-        Fault::Cut(_) | Fault::Slow(_) | Fault::Late => {
-            line.cut();
-            Response::new(Body::empty())
-        }
+/// The answer of a planned status.
+fn refused(fault: &Fault) -> Response<Body> {
+    let Fault::Status {
+        status,
+        headers,
+        message,
+        errors,
+        ..
+    } = fault
+    else {
+        return plain(500, "not a status");
+    };
+    let mut answer = Response::builder()
+        .status(*status)
+        .header("content-type", "application/json; charset=utf-8");
+    for (name, value) in headers {
+        answer = answer.header(name, value);
     }
+    let refusal = Refusal {
+        errors: errors.clone(),
+        ..Refusal::new(*status, message.clone())
+    };
+    answer
+        .body(Body::from(refusal.body().to_string()))
+        .unwrap_or_else(|_| plain(500, "a planned fault has an impossible header"))
 }
 
 fn plain(status: u16, text: &str) -> Response<Body> {
@@ -187,17 +253,24 @@ fn pairs(query: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-async fn rest(shared: &Arc<Shared>, asked: Asked) -> Response<Body> {
+/// A REST request, to the state as it is or to an older one.
+async fn rest(shared: &Arc<Shared>, asked: Asked, then: Option<Arc<Mutex<World>>>) -> Response<Body> {
     let shared = shared.clone();
-    let work = tokio::task::spawn_blocking(move || rest_now(&shared, &asked));
+    let work = tokio::task::spawn_blocking(move || match then {
+        None => rest_now(&shared, &mut shared.world(), &asked),
+        Some(then) => {
+            let mut then = then.lock().unwrap_or_else(PoisonError::into_inner);
+            then.tokens.clone_from(&shared.world().tokens);
+            rest_now(&shared, &mut then, &asked)
+        }
+    });
     work.await
         .unwrap_or_else(|_| plain(500, "the emulator is broken"))
 }
 
 /// One REST request, under the lock from its start to its end.
-fn rest_now(shared: &Shared, asked: &Asked) -> Response<Body> {
-    let mut world = shared.world();
-    let caller = rest::authenticate(&world, &asked.headers);
+fn rest_now(shared: &Shared, world: &mut World, asked: &Asked) -> Response<Body> {
+    let caller = rest::authenticate(world, &asked.headers);
     let who = caller.clone().unwrap_or(Caller::Anonymous);
     let left = world.count(&who, 0).0;
     let body = match asked.body.is_empty() {
@@ -222,14 +295,14 @@ fn rest_now(shared: &Shared, asked: &Asked) -> Response<Body> {
             accept: accept.unwrap_or_default().to_owned(),
             caller,
         };
-        rest::answer(&mut world, &call)
+        rest::answer(world, &call)
     });
     let answer = outcome.unwrap_or_else(|refusal| {
         let mut answer = Answer::json(refusal.status, refusal.body());
         answer.headers = refusal.headers;
         answer
     });
-    let path = named(&world, &asked.path);
+    let path = named(world, &asked.path);
     let head = Response::builder()
         .header("x-github-media-type", "github.v3; format=json")
         .header(
@@ -240,7 +313,6 @@ fn rest_now(shared: &Shared, asked: &Asked) -> Response<Body> {
     // An answer that says "as before" is free, and so is asking for the limit.
     let free = response.status() == 304 || asked.path == "/rate_limit";
     let (remaining, reset) = world.count(&who, u32::from(!free));
-    drop(world);
     for (name, value) in [
         ("x-ratelimit-limit", i64::from(rest::HOURLY)),
         ("x-ratelimit-remaining", i64::from(remaining)),

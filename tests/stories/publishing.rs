@@ -129,12 +129,7 @@ async fn a_review_that_arrives_late_is_waited_for() {
 
 #[tokio::test]
 async fn a_rate_limit_is_waited_for() {
-    let limited = || Fault::Status {
-        status: 403,
-        headers: vec![("retry-after".into(), "30".into())],
-        message: "You have exceeded a secondary rate limit.".into(),
-        when: When::Before,
-    };
+    let limited = || Fault::secondary_limit(403, Some(30));
     once_despite(Method::POST, REVIEWS, limited()).await;
     once_despite(Method::POST, CHECKS, limited()).await;
 }
@@ -150,6 +145,7 @@ async fn a05_a_refused_comment_moves_into_the_body_and_the_review_is_posted_once
             status: 422,
             headers: Vec::new(),
             message: "Pull request review thread line must be part of the diff".into(),
+            errors: None,
             when: When::Before,
         },
     );

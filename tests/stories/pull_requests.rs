@@ -520,13 +520,20 @@ async fn without_a_public_address_the_details_are_the_pull_request() {
     room.leave().await;
 }
 
+/// An answer that is slow enough for any machine.
+fn slow() -> Fault {
+    Fault::Slow {
+        time: Duration::from_secs(10),
+        when: When::After,
+    }
+}
+
 #[tokio::test]
 async fn a_push_in_the_middle_of_a_pass_takes_its_place() {
     let room = Room::open().await;
     let first = room.push("feature", &[Edit::write("src/net.rs", faults::with_token())]);
-    let slow = Fault::Slow(Duration::from_secs(10));
     room.emulator
-        .fail_next(Method::GET, "/repos/acme/shop/git/ref", slow);
+        .fail_next(Method::GET, "/repos/acme/shop/git/ref", slow());
     let number = room.open_pull("feature");
     room.emulator.hooks().wait_quiet().await;
     let context = room.server.context.clone();
@@ -557,9 +564,8 @@ async fn a_push_in_the_middle_of_a_pass_takes_its_place() {
 async fn closing_in_the_middle_of_a_pass_cancels_its_check() {
     let room = Room::open().await;
     let head = room.push("feature", &clean());
-    let slow = Fault::Slow(Duration::from_secs(10));
     room.emulator
-        .fail_next(Method::GET, "/repos/acme/shop/git/ref", slow);
+        .fail_next(Method::GET, "/repos/acme/shop/git/ref", slow());
     let number = room.open_pull("feature");
     room.emulator.hooks().wait_quiet().await;
     let context = room.server.context.clone();

@@ -3,5 +3,5 @@
 pub(crate) mod cut;
 mod faults;
 
-pub(crate) use faults::Faults;
-pub use faults::{Fault, When};
+pub use faults::{Deed, Fault, NotARule, Rule, UnreadableFaults, When, read_faults};
+pub(crate) use faults::{Faults, Met};

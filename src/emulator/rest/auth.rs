@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Answer, Call, Level};
 use crate::emulator::{
     refusal::Refusal,
-    state::{Role, TokenKind, World},
+    state::{Role, Spender, TokenKind, World},
 };
 
 /// Longest life of an App's JWT, in seconds.
@@ -18,7 +18,7 @@ const JWT_LIFE: i64 = 600;
 /// Calls an hour of an installation's or a person's token.
 pub(crate) const HOURLY: u32 = 5000;
 
-/// Who calls. Not `Debug`: it holds the token.
+/// Who calls.
 #[derive(Clone)]
 pub(crate) enum Caller {
     Anonymous,
@@ -29,68 +29,78 @@ pub(crate) enum Caller {
         id: u64,
         repos: Option<BTreeSet<u64>>,
         permissions: BTreeMap<String, String>,
-        token: String,
     },
     User {
         id: u64,
-        token: String,
     },
 }
 
 impl Caller {
-    fn token(&self) -> Option<&str> {
+    /// Whose budget a call is taken from.
+    fn spender(&self) -> Option<Spender> {
         match self {
-            Self::Installation { token, .. } | Self::User { token, .. } => Some(token),
+            Self::Installation { id, .. } => Some(Spender::Installation(*id)),
+            Self::User { id } => Some(Spender::User(*id)),
             Self::Anonymous | Self::App(_) => None,
         }
     }
 }
 
-/// Finds out who calls: `Bearer`, `token`, or (as git does) `Basic` with the
-/// token as the password.
-pub(crate) fn authenticate(world: &World, headers: &HeaderMap) -> Result<Caller, Refusal> {
+/// What the header `authorization` holds: `Bearer`, `token`, or (as git does) `Basic`
+/// with the token as the password. `None`: there is no such header.
+fn secret(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let Some(header) = headers.get("authorization") else {
-        return Ok(Caller::Anonymous);
+        return Ok(None);
     };
     let bad = || Refusal::new(401, "Bad credentials");
     let text = header.to_str().map_err(|_| bad())?;
     let (scheme, value) = text.split_once(' ').ok_or_else(bad)?;
-    let secret = if scheme.eq_ignore_ascii_case("basic") {
-        let plain = base64::engine::general_purpose::STANDARD
-            .decode(value.trim())
-            .ok()
-            .and_then(|b| String::from_utf8(b).ok())
-            .ok_or_else(bad)?;
-        let (user, password) = plain.split_once(':').ok_or_else(bad)?;
-        if password.is_empty() || password == "x-oauth-basic" {
-            user
-        } else {
-            password
-        }
-        .to_owned()
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return Ok(Some(value.trim().to_owned()));
+    }
+    let plain = base64::engine::general_purpose::STANDARD
+        .decode(value.trim())
+        .ok()
+        .and_then(|b| String::from_utf8(b).ok())
+        .ok_or_else(bad)?;
+    let (user, password) = plain.split_once(':').ok_or_else(bad)?;
+    let named = if password.is_empty() || password == "x-oauth-basic" {
+        user
     } else {
-        value.trim().to_owned()
+        password
+    };
+    Ok(Some(named.to_owned()))
+}
+
+/// Finds out who calls.
+pub(crate) fn authenticate(world: &World, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    let Some(secret) = secret(headers)? else {
+        return Ok(Caller::Anonymous);
     };
     if secret.starts_with("ghs_") || secret.starts_with("ghp_") {
-        return by_token(world, secret);
+        return by_token(world, &secret);
     }
     if secret.matches('.').count() == 2 {
         return by_jwt(world, &secret).map(Caller::App);
     }
-    Err(bad())
+    Err(Refusal::new(401, "Bad credentials"))
 }
 
-fn by_token(world: &World, secret: String) -> Result<Caller, Refusal> {
+/// The token that a request carries is worth nothing from now on.
+pub(crate) fn revoke(world: &mut World, headers: &HeaderMap) {
+    if let Ok(Some(secret)) = secret(headers) {
+        world.tokens.remove(&secret);
+    }
+}
+
+fn by_token(world: &World, secret: &str) -> Result<Caller, Refusal> {
     let bad = || Refusal::new(401, "Bad credentials");
-    let token = world.tokens.get(&secret).ok_or_else(bad)?;
+    let token = world.tokens.get(secret).ok_or_else(bad)?;
     if token.expires_at.is_some_and(|at| world.seconds() >= at) {
         return Err(bad());
     }
     match &token.kind {
-        TokenKind::User(id) => Ok(Caller::User {
-            id: *id,
-            token: secret,
-        }),
+        TokenKind::User(id) => Ok(Caller::User { id: *id }),
         TokenKind::Installation {
             id,
             repos,
@@ -105,7 +115,6 @@ fn by_token(world: &World, secret: String) -> Result<Caller, Refusal> {
                 id: *id,
                 repos: repos.clone(),
                 permissions: permissions.clone(),
-                token: secret,
             })
         }
     }
@@ -204,7 +213,7 @@ impl World {
             Caller::Anonymous => Err(Refusal::new(401, "Requires authentication")),
             Caller::App(_) if found.private => Err(Refusal::not_found()),
             Caller::App(_) => Err(Refusal::new(401, "Bad credentials")),
-            Caller::User { id, .. } => {
+            Caller::User { id } => {
                 let role = self.role(found, *id).ok_or_else(Refusal::not_found)?;
                 // Anybody who can read may review and comment.
                 let speaks = permission == "pull_requests";
@@ -255,7 +264,7 @@ impl World {
     /// The account that acts for the caller, and its App.
     pub(crate) fn actor(&self, caller: &Caller) -> Result<(u64, Option<u64>), Refusal> {
         match caller {
-            Caller::User { id, .. } => Ok((*id, None)),
+            Caller::User { id } => Ok((*id, None)),
             Caller::Installation { app, .. } => {
                 let bot = self.apps.get(app).ok_or_else(Refusal::not_found)?.bot;
                 Ok((bot, Some(*app)))
@@ -264,28 +273,39 @@ impl World {
         }
     }
 
-    /// Counts calls (none, to look only) against the hour of the caller's token.
-    /// Gives what is left and when the hour ends.
+    /// Counts calls (none, to look only) against the caller's hour. Gives what is left
+    /// and when the hour ends.
     pub(crate) fn count(&mut self, caller: &Caller, calls: u32) -> (u32, i64) {
         let now = self.seconds();
-        let Some(token) = caller.token().and_then(|t| self.tokens.get_mut(t)) else {
+        let Some(spender) = caller.spender() else {
             return (HOURLY, now + 3600);
         };
-        if now >= token.used.0 {
-            token.used = (now + 3600, 0);
+        let spent = self.spent.entry(spender).or_insert((now + 3600, 0));
+        if now >= spent.0 {
+            *spent = (now + 3600, 0);
         }
-        token.used.1 = token.used.1.saturating_add(calls);
-        (HOURLY.saturating_sub(token.used.1), token.used.0)
+        spent.1 = spent.1.saturating_add(calls);
+        (HOURLY.saturating_sub(spent.1), spent.0)
     }
+}
+
+/// Leaves so many calls of this hour to an installation.
+pub(crate) fn leave(world: &mut World, installation: u64, remaining: u32) {
+    let now = world.seconds();
+    let spender = Spender::Installation(installation);
+    let spent = world.spent.entry(spender).or_insert((now + 3600, 0));
+    if now >= spent.0 {
+        spent.0 = now + 3600;
+    }
+    spent.1 = HOURLY.saturating_sub(remaining);
 }
 
 /// `GET /rate_limit`.
 pub(crate) fn rate(world: &World, caller: &Caller) -> Answer {
     let now = world.seconds();
     let used = caller
-        .token()
-        .and_then(|t| world.tokens.get(t))
-        .map(|t| t.used)
+        .spender()
+        .and_then(|s| world.spent.get(&s).copied())
         .filter(|(until, _)| now < *until)
         .unwrap_or((now + 3600, 0));
     let core = json!({

@@ -15,7 +15,7 @@ mod repos;
 mod reviews;
 
 pub(crate) use answer::{Answer, Content, Outcome};
-pub(crate) use auth::{Caller, HOURLY, authenticate, rate};
+pub(crate) use auth::{Caller, HOURLY, authenticate, leave, rate, revoke};
 
 use axum::http::Method;
 use percent_encoding::percent_decode_str;

@@ -10,6 +10,7 @@ use super::{AccountKind, World};
 const TOKEN_LIFE: i64 = 3600;
 
 /// A registered GitHub App.
+#[derive(Clone)]
 pub(crate) struct App {
     pub(crate) id: u64,
     pub(crate) client_id: String,
@@ -63,8 +64,6 @@ pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     /// Seconds since the epoch.
     pub(crate) expires_at: Option<i64>,
-    /// The hour being counted for the rate limit, and the calls in it.
-    pub(crate) used: (i64, u32),
 }
 
 impl World {
@@ -118,15 +117,7 @@ impl World {
     }
 
     fn keep_token(&mut self, token: String, kind: TokenKind, expires_at: Option<i64>) {
-        let used = (0, 0);
-        self.tokens.insert(
-            token,
-            Token {
-                kind,
-                expires_at,
-                used,
-            },
-        );
+        self.tokens.insert(token, Token { kind, expires_at });
     }
 
     /// The bot's account, made when the App is registered.

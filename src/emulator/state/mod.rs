@@ -36,7 +36,17 @@ pub type Now = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 type Diffs = HashMap<(u64, String, String), Arc<Vec<FileChange>>>;
 
-/// The whole state.
+/// Whose requests are counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Spender {
+    /// All tokens of an installation.
+    Installation(u64),
+    /// All tokens of a person.
+    User(u64),
+}
+
+/// The whole state. A copy is what was at that moment; git and webhooks are shared.
+#[derive(Clone)]
 pub(crate) struct World {
     /// `http://127.0.0.1:PORT`, without a slash at the end.
     pub(crate) base: String,
@@ -47,6 +57,8 @@ pub(crate) struct World {
     pub(crate) apps: BTreeMap<u64, App>,
     pub(crate) installations: BTreeMap<u64, Installation>,
     pub(crate) tokens: HashMap<String, Token>,
+    /// When the hour that is counted for the rate limit ends, and the requests in it.
+    pub(crate) spent: HashMap<Spender, (i64, u32)>,
     pub(crate) repos: BTreeMap<u64, Repo>,
     /// Names that a rename or a transfer left behind, in lower case.
     pub(crate) moved: BTreeMap<(String, String), u64>,
@@ -67,6 +79,7 @@ impl World {
             apps: BTreeMap::new(),
             installations: BTreeMap::new(),
             tokens: HashMap::new(),
+            spent: HashMap::new(),
             repos: BTreeMap::new(),
             moved: BTreeMap::new(),
             diffs: RefCell::default(),

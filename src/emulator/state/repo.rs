@@ -59,6 +59,7 @@ pub struct Protection {
 }
 
 /// A repository.
+#[derive(Clone)]
 pub(crate) struct Repo {
     pub(crate) id: u64,
     pub(crate) owner: u64,
