@@ -118,6 +118,13 @@ pub trait Forge: Send + Sync {
     /// Every open pull request, with the number.
     async fn open_pulls(&self, repo: &RepoRef) -> Result<Vec<(PullRef, PullSnapshot)>, ForgeError>;
 
+    /// Milliseconds to wait before another pass is begun for the installation, since the
+    /// forge's budget of requests is needed for what is under way; `None` = none.
+    fn wait_to_begin(&self, installation: InstallationId) -> Option<i64> {
+        let _ = installation;
+        None
+    }
+
     /// A pull request as it is now.
     async fn pull(&self, pull: &PullRef) -> Result<PullSnapshot, ForgeError>;
 

@@ -27,7 +27,7 @@ use crate::{
 };
 
 use super::{
-    Context, Failure, finalize, guarded, intake,
+    Context, Failure, backoff_ms, finalize, guarded, intake,
     review_change::{self, PolicyFault},
     want_check,
 };
@@ -84,6 +84,20 @@ pub async fn review(ctx: &Context, job: &Job, id: &SpaceId) -> Result<(), Failur
                 let note = "The forge or Jury's own storage did not answer, several times over.";
                 end(ctx, job, &space, &pass, Outcome::Broken, Some(note)).await?;
             }
+            Err(Failure::Later {
+                reason,
+                after_ms: Some(wait),
+            }) => {
+                // The time that the forge asks for is not the pass's own.
+                let mut tx = ctx.fenced(job).await?;
+                tx.prolong_pass(&pass, backoff_ms(job.attempts, Some(wait)))
+                    .await?;
+                tx.commit().await?;
+                return Err(Failure::Later {
+                    reason,
+                    after_ms: Some(wait),
+                });
+            }
             Err(other) => return Err(other),
         }
     }
@@ -102,6 +116,12 @@ async fn sit_down(ctx: &Context, job: &Job, id: &SpaceId) -> Result<Option<(Spac
     let reviewable = space.snapshot.state == PullState::Open && !space.snapshot.draft;
     if !reviewable || tx.pass_at(id, space.rev).await?.is_some() {
         return Ok(None);
+    }
+    if let Some(wait) = ctx.forge.wait_to_begin(space.pull.repo.installation) {
+        return Err(Failure::Later {
+            reason: "the forge's requests of this hour are kept for what is under way".to_owned(),
+            after_ms: Some(wait),
+        });
     }
     let now = ctx.now();
     let pass = Pass {

@@ -145,6 +145,14 @@ impl Tx {
         Ok(done == 1)
     }
 
+    /// Gives a pass that has not ended so many milliseconds more.
+    pub async fn prolong_pass(&mut self, pass: &Pass, by_ms: i64) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE pass SET deadline_at = $2 WHERE id = $1 AND outcome IS NULL";
+        let deadline = pass.deadline_at.plus_ms(by_ms);
+        on!(self, c => sqlx::query(SQL).bind(&pass.id).bind(deadline).execute(c).await.map(drop)?);
+        Ok(())
+    }
+
     /// Ends a pass. `false`, and nothing done, when it has ended already, or when it
     /// should be `finalized` (only then is a snapshot stored) and its space has moved on.
     pub async fn end_pass(

@@ -60,6 +60,26 @@ pub const METRICS: &[(&str, Kind, &str)] = &[
         Kind::Counter,
         "Requests to the forge by method and status class: 2xx, 3xx, 4xx, 5xx, none",
     ),
+    (
+        "jury_forge_rate_limit",
+        Kind::Gauge,
+        "Requests an hour that the forge allows, by installation (the first 64 seen, and other: the poorest of the rest) and resource",
+    ),
+    (
+        "jury_forge_rate_remaining",
+        Kind::Gauge,
+        "Requests that the forge leaves until the reset, by installation and resource",
+    ),
+    (
+        "jury_forge_rate_reset_seconds",
+        Kind::Gauge,
+        "When the forge counts anew, in seconds since the epoch, by installation and resource",
+    ),
+    (
+        "jury_forge_postponed_total",
+        Kind::Counter,
+        "Requests that were put off and not sent, by purpose (listing, reviewing, concluding) and why: budget, pause",
+    ),
 ];
 
 const PASS_SECONDS: &[f64] = &[0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];

@@ -16,6 +16,7 @@ use crate::{
 };
 
 use super::{
+    budget::Purpose,
     client::Call,
     loose::{Loose, loose},
     origin::{encoded, repo_path},
@@ -52,7 +53,12 @@ impl Session {
             ),
         );
         let runs = self
-            .list(repo.installation, path, Listed::<RunBody>::entries)
+            .list(
+                repo.installation,
+                Purpose::Concluding,
+                path,
+                Listed::<RunBody>::entries,
+            )
             .await?;
         let mut ours: Vec<CheckRun> = runs
             .into_iter()
@@ -93,7 +99,7 @@ impl Session {
         body["name"] = json!(name);
         body["head_sha"] = json!(sha);
         body["external_id"] = json!(external_id);
-        let call = Call::write(Method::POST, repo_path(repo, "/check-runs"), Some(body));
+        let call = Call::write(Method::POST, repo_path(repo, "/check-runs"), Some(body)).to(purpose(view));
         let answer = self.installed(repo.installation, call).await?;
         let run: Loose<RunBody> = answer.json()?;
         run.0
@@ -109,8 +115,16 @@ impl Session {
         view: &CheckView,
     ) -> Result<(), ForgeError> {
         let path = repo_path(repo, &format!("/check-runs/{id}"));
-        let call = Call::write(Method::PATCH, path, Some(run_body(view)));
+        let call = Call::write(Method::PATCH, path, Some(run_body(view))).to(purpose(view));
         self.installed(repo.installation, call).await.map(drop)
+    }
+}
+
+/// Only a conclusion may take from what is kept for conclusions.
+fn purpose(view: &CheckView) -> Purpose {
+    match view.conclusion {
+        Some(_) => Purpose::Concluding,
+        None => Purpose::Reviewing,
     }
 }
 

@@ -33,10 +33,14 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::ports::{clock::Clock, forge::ForgeError};
+use crate::{
+    domain::time::Timestamp,
+    ports::{clock::Clock, forge::ForgeError},
+};
 
 use super::{
     SetupError,
+    budget::Purpose,
     errors::{self, Effect, Silence},
     origin::Origin,
 };
@@ -66,6 +70,7 @@ pub(super) struct Call {
     body: Option<Value>,
     accept: &'static str,
     cap: usize,
+    purpose: Purpose,
 }
 
 impl Call {
@@ -76,7 +81,17 @@ impl Call {
             body: None,
             accept: ACCEPT_JSON,
             cap: JSON_MAX,
+            purpose: Purpose::Reviewing,
         }
+    }
+
+    /// The same for another purpose.
+    pub(super) fn to(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
+    }
+
+    pub(super) fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// A read of raw bytes, at most `cap` of them.
@@ -138,16 +153,23 @@ impl Answer {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) status: Option<StatusCode>,
-    /// The forge's own time, for a JWT that it found too new or too old.
-    pub(super) date: Option<String>,
+    /// Empty when there was no answer.
+    pub(super) headers: HeaderMap,
     pub(super) error: ForgeError,
+}
+
+impl Failure {
+    /// The forge's own time, for a JWT that it found too new or too old.
+    pub(super) fn date(&self) -> Option<Timestamp> {
+        errors::http_date(self.headers.get(header::DATE)?.to_str().ok()?)
+    }
 }
 
 impl From<ForgeError> for Failure {
     fn from(error: ForgeError) -> Self {
         Self {
             status: None,
-            date: None,
+            headers: HeaderMap::new(),
             error,
         }
     }
@@ -299,11 +321,8 @@ impl Transport {
             let body = errors::without(carrier.token.expose_secret(), body.as_deref().unwrap_or_default());
             return Err(Failure {
                 status: Some(status),
-                date: headers
-                    .get(header::DATE)
-                    .and_then(|d| d.to_str().ok())
-                    .map(str::to_owned),
                 error: errors::classify(call.effect(), status, &headers, &body, clock.now()),
+                headers,
             });
         }
         Err(ForgeError::Internal("too many redirects".to_owned()).into())
@@ -331,6 +350,7 @@ impl Transport {
             .body(body)
             .map_err(|e| ForgeError::Internal(format!("a request that cannot be built: {e}")))?;
         sent.store(true, Ordering::Relaxed);
+        let mut counted = Counted(&call.method, "none");
         let response = carrier.octocrab.execute(request).await.map_err(|e| {
             let silence = if never_connected(&e) {
                 Silence::NotSent
@@ -340,6 +360,12 @@ impl Transport {
             errors::silent(call.effect(), silence, &chain(&e))
         })?;
         let (parts, body) = response.into_parts();
+        counted.1 = match parts.status.as_u16() {
+            ..=299 => "2xx",
+            300..=399 => "3xx",
+            400..=499 => "4xx",
+            _ => "5xx",
+        };
         let body = match Limited::new(body, call.cap).collect().await {
             Ok(body) => Some(body.to_bytes()),
             Err(e) if e.is::<LengthLimitError>() => None,
@@ -349,6 +375,23 @@ impl Transport {
             }
         };
         Ok((parts.status, parts.headers, body))
+    }
+}
+
+/// Counts a request when it ends, one that was given up too: its method and what came of it.
+struct Counted<'a>(&'a Method, &'static str);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let method = match *self.0 {
+            Method::GET => "GET",
+            Method::POST => "POST",
+            Method::PUT => "PUT",
+            Method::PATCH => "PATCH",
+            Method::DELETE => "DELETE",
+            _ => "other",
+        };
+        metrics::counter!("jury_forge_requests_total", "method" => method, "class" => self.1).increment(1);
     }
 }
 

@@ -18,6 +18,7 @@ use crate::{
 };
 
 use super::{
+    budget::Purpose,
     client::Call,
     loose::{Loose, loose},
     origin::{encoded, repo_path},
@@ -89,9 +90,12 @@ impl Session {
 
     async fn list_pull_files(&self, pull: &PullRef) -> Result<Vec<FileBody>, ForgeError> {
         let path = repo_path(&pull.repo, &format!("/pulls/{}/files?per_page=100", pull.number));
-        self.list(pull.repo.installation, path, |page: Loose<Vec<FileBody>>| {
-            page.0.unwrap_or_default()
-        })
+        self.list(
+            pull.repo.installation,
+            Purpose::Reviewing,
+            path,
+            |page: Loose<Vec<FileBody>>| page.0.unwrap_or_default(),
+        )
         .await
     }
 

@@ -1,11 +1,12 @@
 //! GitHub, github.com or an enterprise server, or our emulator of it.
 //!
 //! REST over octocrab ([`client`]), tokens ([`auth`]), lists ([`pager`]), the
-//! meaning of errors ([`errors`]), and one file per thing that is read or said.
+//! meaning of errors ([`errors`]), what may still be asked in this hour ([`budget`]), and one file per thing that is read or said.
 //! What is read of a change comes over git where the forge serves git, and over
 //! the API otherwise ([`change`]).
 
 mod auth;
+mod budget;
 mod change;
 mod checks;
 mod client;
@@ -45,6 +46,7 @@ use crate::{
     },
 };
 
+use budget::Purpose;
 use client::Call;
 use loose::{Loose, loose};
 use pager::Listed;
@@ -166,13 +168,17 @@ impl Forge for GitHub {
         let path = "/installation/repositories?per_page=100".to_owned();
         let bodies = self
             .session
-            .list(installation, path, Listed::<RepoBody>::entries)
+            .list(installation, Purpose::Listing, path, Listed::<RepoBody>::entries)
             .await?;
         Ok(bodies.iter().filter_map(RepoBody::repo).collect())
     }
 
     async fn open_pulls(&self, repo: &RepoRef) -> Result<Vec<(PullRef, PullSnapshot)>, ForgeError> {
         self.session.list_open_pulls(repo).await
+    }
+
+    fn wait_to_begin(&self, installation: InstallationId) -> Option<i64> {
+        self.session.wait_to_begin(installation)
     }
 
     async fn pull(&self, pull: &PullRef) -> Result<PullSnapshot, ForgeError> {

@@ -12,6 +12,7 @@ use crate::{
 };
 
 use super::{
+    budget::Purpose,
     client::Call,
     loose::{Loose, loose},
     origin::repo_path,
@@ -160,9 +161,12 @@ impl Session {
     ) -> Result<Vec<(PullRef, PullSnapshot)>, ForgeError> {
         let path = repo_path(repo, "/pulls?state=open&per_page=100");
         let bodies: Vec<PullBody> = self
-            .list(repo.installation, path, |page: Loose<Vec<PullBody>>| {
-                page.0.unwrap_or_default()
-            })
+            .list(
+                repo.installation,
+                Purpose::Listing,
+                path,
+                |page: Loose<Vec<PullBody>>| page.0.unwrap_or_default(),
+            )
             .await?;
         let bot = self.bot_login().await?;
         bodies

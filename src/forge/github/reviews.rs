@@ -11,6 +11,7 @@ use crate::{
 };
 
 use super::{
+    budget::Purpose,
     client::Call,
     loose::{Loose, loose},
     origin::repo_path,
@@ -37,6 +38,7 @@ impl Session {
         let reviews: Vec<ReviewBody> = self
             .list(
                 pull.repo.installation,
+                Purpose::Concluding,
                 path(pull, "?per_page=100"),
                 |page: Loose<Vec<ReviewBody>>| page.0.unwrap_or_default(),
             )
@@ -69,7 +71,7 @@ impl Session {
             "body": review.body,
             "comments": review.comments.iter().map(comment_body).collect::<Vec<_>>(),
         });
-        let call = Call::write(Method::POST, path(pull, ""), Some(body));
+        let call = Call::write(Method::POST, path(pull, ""), Some(body)).to(Purpose::Concluding);
         let answer = self.installed(pull.repo.installation, call).await?;
         let review: Loose<ReviewBody> = answer.json()?;
         review
@@ -90,12 +92,14 @@ impl Session {
             Method::PUT,
             path(pull, &format!("/{review}/dismissals")),
             Some(body),
-        );
+        )
+        .to(Purpose::Concluding);
         self.installed(pull.repo.installation, call).await.map(drop)
     }
 
     pub(super) async fn delete_pending(&self, pull: &PullRef, review: ReviewId) -> Result<(), ForgeError> {
-        let call = Call::write(Method::DELETE, path(pull, &format!("/{review}")), None);
+        let call =
+            Call::write(Method::DELETE, path(pull, &format!("/{review}")), None).to(Purpose::Concluding);
         self.installed(pull.repo.installation, call).await.map(drop)
     }
 }

@@ -15,8 +15,8 @@ use crate::{
 use super::{
     GitHubConfig, SetupError,
     auth::{AppKey, Token, Tokens},
+    budget::{Budgets, Purpose},
     client::{Answer, Call, Failure, Transport},
-    errors,
     loose::{Loose, loose},
     origin::Origin,
     pager,
@@ -31,6 +31,7 @@ pub(super) struct Session {
     app: AppKey,
     transport: Transport,
     tokens: Tokens,
+    budgets: Budgets,
     clock: Arc<dyn Clock>,
     bot_login: OnceCell<String>,
 }
@@ -48,6 +49,7 @@ impl Session {
             app: AppKey::new(config.app_id, &config.private_key)?,
             transport: Transport::new(origin, config.timeout)?,
             tokens: Tokens::default(),
+            budgets: Budgets::default(),
             clock,
             bot_login: OnceCell::new(),
         })
@@ -84,15 +86,11 @@ impl Session {
         match self.transport.send(&carrier, call, &*self.clock).await {
             Ok(answer) => Ok(answer),
             // "'exp' is too far in the future": our clock is wrong. Once more, by theirs.
-            Err(Failure {
-                status: Some(StatusCode::UNAUTHORIZED),
-                date: Some(date),
-                error,
-            }) => {
+            Err(failure) if failure.status == Some(StatusCode::UNAUTHORIZED) => {
                 let ours = self.clock.now();
                 let differs = |theirs: &Timestamp| theirs.0.abs_diff(ours.0) > CLOCKS_DIFFER_MS;
-                let Some(theirs) = errors::http_date(&date).filter(differs) else {
-                    return Err(error);
+                let Some(theirs) = failure.date().filter(differs) else {
+                    return Err(failure.error);
                 };
                 let carrier = self.transport.carry(self.app.jwt(theirs)?);
                 let again = self.transport.send(&carrier, call, &*self.clock).await;
@@ -131,25 +129,61 @@ impl Session {
         call: Call,
     ) -> Result<Answer, ForgeError> {
         let token = self.token(installation).await?;
-        match self.transport.send(&token.carrier, &call, &*self.clock).await {
+        match self.spend(installation, &token, &call).await {
             Err(failure) if failure.status == Some(StatusCode::UNAUTHORIZED) => {
                 self.tokens.drop_token(installation, &token).await;
                 let token = self.token(installation).await?;
-                let again = self.transport.send(&token.carrier, &call, &*self.clock).await;
+                let again = self.spend(installation, &token, &call).await;
                 again.map_err(|failure| failure.error)
             }
             outcome => outcome.map_err(|failure| failure.error),
         }
     }
 
+    /// Sends once, when the installation's budget allows it, and keeps the books.
+    async fn spend(
+        &self,
+        installation: InstallationId,
+        token: &Token,
+        call: &Call,
+    ) -> Result<Answer, Failure> {
+        let (purpose, effect) = (call.purpose(), call.effect());
+        self.budgets
+            .admit(installation, purpose, effect, self.clock.now())?;
+        let outcome = self.transport.send(&token.carrier, call, &*self.clock).await;
+        let now = self.clock.now();
+        match &outcome {
+            Ok(answer) => self.budgets.note(installation, &answer.headers, now),
+            Err(failure) => {
+                self.budgets.note(installation, &failure.headers, now);
+                let limited = matches!(failure.status.map(|s| s.as_u16()), Some(403 | 422 | 429));
+                if let ForgeError::Later {
+                    after_ms: Some(wait), ..
+                } = failure.error
+                    && limited
+                {
+                    let writes = failure.status == Some(StatusCode::UNPROCESSABLE_ENTITY);
+                    self.budgets.pause(installation, writes, wait, now);
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Milliseconds to wait before a pass is begun for the installation.
+    pub(super) fn wait_to_begin(&self, installation: InstallationId) -> Option<i64> {
+        self.budgets.wait_to_begin(installation, self.clock.now())
+    }
+
     /// Reads every page of a list as an installation.
     pub(super) async fn list<T, P: DeserializeOwned>(
         &self,
         installation: InstallationId,
+        purpose: Purpose,
         path: String,
         entries: impl Fn(P) -> Vec<T>,
     ) -> Result<Vec<T>, ForgeError> {
-        let send = |call| self.installed(installation, call);
+        let send = |call: Call| self.installed(installation, call.to(purpose));
         pager::pages(self.origin(), path, send, entries).await
     }
 }

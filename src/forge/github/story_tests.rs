@@ -472,7 +472,8 @@ async fn a_limit_is_later_with_the_forges_own_time() {
         }
     })
     .await;
-    let github = fake.github();
+    let clock = Dial::at(NOON);
+    let github = fake.github_at(clock.clone());
     let read = github.pull(&pull()).await.unwrap_err();
     assert!(
         matches!(
@@ -484,6 +485,20 @@ async fn a_limit_is_later_with_the_forges_own_time() {
         ),
         "{read:?}"
     );
+    // Whoever asks meanwhile is told to wait as well, and nothing is sent.
+    clock.turn(50_000);
+    let hasty = github.own_reviews(&pull()).await.unwrap_err();
+    assert!(
+        matches!(
+            hasty,
+            ForgeError::Later {
+                after_ms: Some(70_000),
+                ..
+            }
+        ),
+        "{hasty:?}"
+    );
+    clock.turn(70_000);
     // A23: the content limit comes as a 422.
     let written = github.submit_review(&pull(), &review(vec![])).await.unwrap_err();
     assert!(
@@ -497,6 +512,66 @@ async fn a_limit_is_later_with_the_forges_own_time() {
         "{written:?}"
     );
     assert_eq!(fake.lines().len(), 2, "nothing is sent again by itself");
+}
+
+#[tokio::test]
+async fn the_last_requests_of_an_hour_are_kept_for_conclusions() {
+    let left = Arc::new(AtomicUsize::new(400));
+    let told = left.clone();
+    let fake = Fake::start(move |s| {
+        let answer = match s.path.as_str() {
+            path if path.ends_with("/access_tokens") => return None,
+            "/repos/octo/demo/pulls/3" => reply(200, &pull_body()),
+            "/repos/octo/demo/check-runs" => reply(201, &json!({ "id": 5 })),
+            path if path.ends_with("/pulls/3/reviews") => reply(200, &json!({ "id": 6 })),
+            path if path.starts_with("/installation/") => reply(200, &json!({ "repositories": [] })),
+            _ => return None,
+        };
+        let answer = with(answer, "x-ratelimit-limit", "5000");
+        let answer = with(answer, "x-ratelimit-reset", &(NOON / 1000 + 600).to_string());
+        let left = told.load(Ordering::SeqCst).to_string();
+        Some(with(answer, "x-ratelimit-remaining", &left))
+    })
+    .await;
+    let clock = Dial::at(NOON);
+    let github = fake.github_at(clock.clone());
+    let installation = pull().repo.installation;
+    assert_eq!(github.wait_to_begin(installation), None, "nothing is known yet");
+    github.pull(&pull()).await.unwrap();
+    assert_eq!(
+        github.wait_to_begin(installation),
+        Some(601_000),
+        "400 of 5000 are left"
+    );
+    let waits = |error: ForgeError| match error {
+        ForgeError::Later { after_ms, .. } => after_ms,
+        other => panic!("{other:?}"),
+    };
+    let listing = github.repositories(installation).await.unwrap_err();
+    assert_eq!(waits(listing), Some(601_000));
+    github.pull(&pull()).await.expect("what was begun goes on");
+    left.store(200, Ordering::SeqCst);
+    github.pull(&pull()).await.unwrap();
+    let sent = fake.lines().len();
+    let reading = github.pull(&pull()).await.unwrap_err();
+    assert_eq!(waits(reading), Some(601_000));
+    let beginning = github
+        .create_check(&repo(), &sha('a'), "jury", "x", &view(None))
+        .await;
+    assert_eq!(waits(beginning.unwrap_err()), Some(601_000));
+    assert_eq!(fake.lines().len(), sent, "nothing was sent");
+    let done = view(Some(Conclusion::Success));
+    github
+        .create_check(&repo(), &sha('a'), "jury", "x", &done)
+        .await
+        .unwrap();
+    github.submit_review(&pull(), &review(vec![])).await.unwrap();
+    left.store(0, Ordering::SeqCst);
+    github.submit_review(&pull(), &review(vec![])).await.unwrap();
+    let nothing_left = github.submit_review(&pull(), &review(vec![])).await.unwrap_err();
+    assert_eq!(waits(nothing_left), Some(601_000));
+    clock.turn(601_000);
+    github.submit_review(&pull(), &review(vec![])).await.unwrap();
 }
 
 #[tokio::test]
