@@ -6,6 +6,7 @@
 
 mod added;
 mod conflict_markers;
+mod migrations;
 mod risky_files;
 mod secrets;
 mod test_gap;
@@ -17,6 +18,7 @@ mod doubles;
 use crate::ports::analyzer::Analyzer;
 
 pub use conflict_markers::ConflictMarkers;
+pub use migrations::Migrations;
 pub use risky_files::RiskyFiles;
 pub use secrets::Secrets;
 pub use test_gap::TestGap;
@@ -29,6 +31,7 @@ pub fn all() -> Vec<Box<dyn Analyzer>> {
         Box::new(TrojanSource),
         Box::new(ConflictMarkers),
         Box::new(RiskyFiles),
+        Box::new(Migrations),
         Box::new(TestGap),
     ]
 }
