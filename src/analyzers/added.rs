@@ -1,6 +1,8 @@
 //! What the rules that read added lines have in common: which files they can
 //! see, what they say of the others, and how a remark about a line is drafted.
 
+use std::collections::BTreeMap;
+
 use crate::{
     domain::{
         diff::ChangedFile,
@@ -11,7 +13,10 @@ use crate::{
         },
         text::visible_path,
     },
-    ports::{analyzer::Report, change::Change},
+    ports::{
+        analyzer::Report,
+        change::{Change, ChangeError},
+    },
 };
 
 /// Paths that a note names before it only counts.
@@ -27,6 +32,65 @@ pub(super) fn readable(change: &dyn Change) -> impl Iterator<Item = &ChangedFile
         .files()
         .iter()
         .filter(|file| !file.binary && file.unseen.is_none())
+}
+
+/// The text of `file` on the head. One that is too large to be read whole is made of its
+/// added lines, each on its line, as far as a million lines go.
+pub(super) async fn head_text(change: &dyn Change, file: &ChangedFile) -> Result<Vec<u8>, ChangeError> {
+    const LAST: u32 = 1_000_000;
+    if let Some(blob) = change.read(Side::Right, &file.path).await? {
+        return Ok(blob);
+    }
+    let (mut text, mut line) = (Vec::new(), 1);
+    for (number, added) in file.added_lines().take_while(|(n, _)| *n <= LAST) {
+        while line < number {
+            text.push(b'\n');
+            line += 1;
+        }
+        text.extend_from_slice(added);
+    }
+    Ok(text)
+}
+
+/// The lines of `file` that are new in more than their place and their indent: added, and
+/// not among the removed ones.
+pub(super) fn new_lines(file: &ChangedFile) -> Vec<u32> {
+    let mut removed: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for (_, text) in file.removed_lines() {
+        *removed.entry(text.trim_ascii()).or_default() += 1;
+    }
+    file.added_lines()
+        .filter(|(_, text)| match removed.get_mut(text.trim_ascii()) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        })
+        .map(|(number, _)| number)
+        .collect()
+}
+
+/// Whether a file is somebody else's or a machine's: vendored, bundled, generated.
+pub(super) fn is_vendored(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    lower.split('/').any(|part| {
+        matches!(
+            part,
+            "vendor"
+                | "vendored"
+                | "third_party"
+                | "third-party"
+                | "node_modules"
+                | "bower_components"
+                | "site-packages"
+                | "dist"
+                | "__generated__"
+        )
+    }) || [".min.", ".bundle.", ".generated.", ".pb."]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 /// A report of `drafts`, `Partial` when the text of a changed file was not seen.

@@ -6,6 +6,7 @@
 
 mod added;
 mod conflict_markers;
+mod debug_leftovers;
 mod migrations;
 mod risky_files;
 mod secrets;
@@ -18,6 +19,7 @@ mod doubles;
 use crate::ports::analyzer::Analyzer;
 
 pub use conflict_markers::ConflictMarkers;
+pub use debug_leftovers::DebugLeftovers;
 pub use migrations::Migrations;
 pub use risky_files::RiskyFiles;
 pub use secrets::Secrets;
@@ -33,5 +35,6 @@ pub fn all() -> Vec<Box<dyn Analyzer>> {
         Box::new(RiskyFiles),
         Box::new(Migrations),
         Box::new(TestGap),
+        Box::new(DebugLeftovers),
     ]
 }

@@ -51,6 +51,16 @@ enum Comments {
     Other,
 }
 
+/// Whether a file is a test by its folder or its name.
+pub(super) fn is_test(path: &str) -> bool {
+    role(path) == Role::Test
+}
+
+/// Whether a file is written by people and shipped: no test, example, tool or configuration.
+pub(super) fn is_source(path: &str) -> bool {
+    matches!(role(path), Role::Source(_))
+}
+
 fn role(path: &str) -> Role {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -294,7 +304,7 @@ async fn touches_inline_tests(change: &dyn Change, file: &ChangedFile) -> Result
 
 /// Where a Rust file's `#[cfg(test)]` modules are, in one-based lines: from the
 /// attribute to the brace that closes the module at the module's own indent.
-fn test_modules(lines: &[&[u8]]) -> Vec<std::ops::RangeInclusive<usize>> {
+pub(super) fn test_modules(lines: &[&[u8]]) -> Vec<std::ops::RangeInclusive<usize>> {
     let indent = |l: &[u8]| l.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
     let mut found = Vec::new();
     for (start, line) in lines.iter().enumerate() {
