@@ -7,25 +7,34 @@
 //! configuration could set is given on the command line, so that the lines are those
 //! that the forge shows and takes comments on.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use crate::domain::{
-    diff::{self, ChangedFile, FileStatus, path_text},
+    diff::{self, ChangedFile, DiffError, FileStatus, TOO_LARGE, path_text},
     review::coverage::{Coverage, Unseen},
 };
 
 use super::{
     blobs::{Blobs, MAX_BLOB},
     repository::path_of,
-    run::GitError,
+    run::{GitError, Streamed},
+    sections::{Bounds, Cut, Section, Sections},
 };
 
 /// Git's rule for binary content: a NUL within so many bytes.
 const SNIFFED: usize = 8000;
 /// Content of both sides, together, whose lines are read; what does not fit is unseen.
 const MAX_CONTENT: u64 = 96 << 20;
-/// The text diff itself: a byte for every line more than the content, at most twice.
-const MAX_TEXT: usize = 224 << 20;
+/// How long git may compare lines; what it had not printed by then is unseen.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Why a file has no lines that git did not get to.
+const SLOW: &str = "git needed more than two minutes to compare the files before it";
+/// Why a file has no lines that stands behind too many others.
+const ALL_TOO_LARGE: &str = "the change is larger than 128 MiB or 4,000,000 lines";
 /// Bytes of arguments that name what the text diff leaves out.
 const MAX_EXCLUDED: usize = 512 << 10;
 
@@ -84,6 +93,16 @@ pub async fn changed_files(
     old: &str,
     new: &str,
 ) -> Result<(Vec<ChangedFile>, Coverage), GitError> {
+    within(blobs, old, new, Bounds::default()).await
+}
+
+/// [`changed_files`] under these bounds.
+async fn within(
+    blobs: &Blobs,
+    old: &str,
+    new: &str,
+    bounds: Bounds,
+) -> Result<(Vec<ChangedFile>, Coverage), GitError> {
     let repository = blobs.repository();
     let empty_tree = repository.format().empty_tree();
     let git = |options: &[&str]| {
@@ -98,7 +117,7 @@ pub async fn changed_files(
     let raws = raws(&printed).ok_or_else(|| GitError::Unexpected("diff-tree".to_owned()))?;
     let contents = contents(blobs, &raws).await?;
 
-    let mut text = git(TEXT_OPTIONS).output(MAX_TEXT);
+    let mut text = git(TEXT_OPTIONS).timeout(TIMEOUT);
     let mut excluded = 0;
     for (raw, _) in raws
         .iter()
@@ -113,13 +132,69 @@ pub async fn changed_files(
             text = text.arg(path_of(&[b":(top,exclude,literal)".as_slice(), path].concat()));
         }
     }
-    let text = text.run().await?;
-    let parsed = diff::parse(&text).map_err(|e| {
-        tracing::error!(error = %e, "the text of git diff-tree was not understood");
-        GitError::Unexpected("diff-tree".to_owned())
-    })?;
-    drop(text);
-    Ok(join(raws, contents, parsed))
+    let sections = Mutex::new(Sections::new(bounds));
+    let parsed: Mutex<Vec<ChangedFile>> = Mutex::default();
+    let ended = text
+        .stream(|piece| {
+            let batch = locked(&sections).feed(&piece);
+            let parsed = &parsed;
+            async move {
+                if let Some(batch) = batch {
+                    let files = parse(batch).await?;
+                    locked(parsed).extend(files);
+                }
+                Ok(())
+            }
+        })
+        .await?;
+    let owned = |sections: Mutex<Sections>| sections.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let rest = owned(sections).finish(ended == Streamed::TimedOut);
+    let mut parsed = parsed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    parsed.extend(parse(rest).await?);
+    let missing = match ended {
+        Streamed::Whole => "git's two accounts of it do not fit together",
+        Streamed::TimedOut => SLOW,
+    };
+    Ok(join(raws, contents, parsed, missing))
+}
+
+fn locked<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads a batch of files on a thread of its own: it is work without a wait in it.
+async fn parse(sections: Vec<Section>) -> Result<Vec<ChangedFile>, GitError> {
+    let unexpected = || GitError::Unexpected("diff-tree".to_owned());
+    tokio::task::spawn_blocking(move || {
+        let mut cut: HashMap<String, Cut> = HashMap::new();
+        let mut text = Vec::with_capacity(sections.iter().map(|s| s.text.len()).sum());
+        for section in sections {
+            if let Some(why) = section.cut {
+                cut.extend(
+                    diff::parse(&section.text)?
+                        .into_iter()
+                        .map(|file| (file.path, why)),
+                );
+            }
+            text.extend_from_slice(&section.text);
+        }
+        let mut files = diff::parse(&text)?;
+        for file in &mut files {
+            file.unseen = match cut.get(&file.path) {
+                Some(Cut::File) => Some(TOO_LARGE.to_owned()),
+                Some(Cut::Change) => Some(ALL_TOO_LARGE.to_owned()),
+                Some(Cut::Ended) => Some(SLOW.to_owned()),
+                None => continue,
+            };
+        }
+        Ok(files)
+    })
+    .await
+    .map_err(|_| unexpected())?
+    .map_err(|error: DiffError| {
+        tracing::error!(%error, "the text of git diff-tree was not understood");
+        unexpected()
+    })
 }
 
 /// Reads `:modes oids status NUL path NUL [path NUL]` over and over.
@@ -231,7 +306,12 @@ async fn contents(blobs: &Blobs, raws: &[Raw]) -> Result<Vec<Content>, GitError>
 }
 
 /// Joins the list of files with the lines that were read.
-fn join(raws: Vec<Raw>, contents: Vec<Content>, parsed: Vec<ChangedFile>) -> (Vec<ChangedFile>, Coverage) {
+fn join(
+    raws: Vec<Raw>,
+    contents: Vec<Content>,
+    parsed: Vec<ChangedFile>,
+    missing: &str,
+) -> (Vec<ChangedFile>, Coverage) {
     let mut lines: HashMap<String, ChangedFile> = HashMap::new();
     let mut twice: HashSet<String> = HashSet::new();
     for file in parsed {
@@ -256,7 +336,7 @@ fn join(raws: Vec<Raw>, contents: Vec<Content>, parsed: Vec<ChangedFile>) -> (Ve
                     file.unseen = read.unseen.clone();
                     file = file.with_patch(read.into_patch());
                 }
-                _ => file.unseen = Some("git's two accounts of it do not fit together".to_owned()),
+                _ => file.unseen = Some(missing.to_owned()),
             },
         }
         if let Some(reason) = &file.unseen {

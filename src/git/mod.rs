@@ -10,6 +10,7 @@ pub mod diff;
 pub mod mirror;
 pub mod repository;
 pub mod run;
+mod sections;
 
 #[cfg(test)]
 pub(crate) mod scratch;

@@ -11,6 +11,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    future::Future,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -162,9 +163,23 @@ impl From<GitError> for ChangeError {
     fn from(error: GitError) -> Self {
         match error {
             GitError::Missing => Self::User(error.to_string()),
+            GitError::TooLarge(command) if command == "diff-tree" => Self::User(
+                "the change touches more files than Jury lists (their names take over 64 MiB): \
+                 split it into smaller ones"
+                    .to_owned(),
+            ),
             _ => Self::Internal(error.to_string()),
         }
     }
+}
+
+/// How a streamed run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streamed {
+    /// All of it came.
+    Whole,
+    /// It was ended before it was done.
+    TimedOut,
 }
 
 /// One run of git, hardened.
@@ -284,6 +299,48 @@ impl Git {
             }),
             _ => Err(GitError::TooLarge(self.command())),
         }
+    }
+
+    /// Runs it and hands on what it prints as it comes, without a bound on how much. It
+    /// is ended when its time is up; `each` has then got a part of it.
+    pub async fn stream<F>(self, mut each: impl FnMut(Vec<u8>) -> F) -> Result<Streamed, GitError>
+    where
+        F: Future<Output = Result<(), GitError>>,
+    {
+        const PIECE: usize = 1 << 20;
+        let mut child = self.spawn()?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        drop(child.stdin.take());
+        let read = async {
+            let Some(mut stdout) = stdout else {
+                return Ok(());
+            };
+            loop {
+                let mut piece = Vec::with_capacity(64 << 10);
+                (&mut stdout).take(PIECE as u64).read_to_end(&mut piece).await?;
+                if piece.is_empty() {
+                    return Ok(());
+                }
+                each(piece).await?;
+            }
+        };
+        let work = async {
+            let (read, words): (Result<(), GitError>, _) = tokio::join!(read, read_to(stderr, usize::MAX));
+            read?;
+            Ok::<_, GitError>((child.wait().await?, words?))
+        };
+        let Ok(done) = tokio::time::timeout(self.timeout, work).await else {
+            return Ok(Streamed::TimedOut);
+        };
+        let (status, words) = done?;
+        if status.success() {
+            return Ok(Streamed::Whole);
+        }
+        Err(GitError::Failed {
+            command: self.command(),
+            code: status.code().unwrap_or(-1),
+            words: self.safe(&words.unwrap_or_default()),
+        })
     }
 
     /// Starts it with all three pipes; dropping the child ends it.

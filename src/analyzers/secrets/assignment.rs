@@ -83,7 +83,11 @@ pub(super) fn find(line: &[u8], place: Place, hits: &mut Hits) {
         for found in pattern.captures_iter(line) {
             let part = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes());
             let value = found.name("v").expect("the pattern names it");
-            if names_a_secret(part("name"), part("tail")) && is_secret(part("name"), value.as_bytes()) {
+            // A token that was told by its shape needs no second look.
+            if hits.is_free(&value.range())
+                && names_a_secret(part("name"), part("tail"))
+                && is_secret(part("name"), value.as_bytes())
+            {
                 push(
                     hits,
                     "high-entropy-value",

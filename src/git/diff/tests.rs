@@ -320,3 +320,128 @@ proptest! {
         }
     }
 }
+
+/// The shapes of a hostile change, under bounds that make them hostile while they are
+/// small: what is over a bound is named and unseen, everything beside it is read.
+#[tokio::test]
+async fn every_shape_over_a_bound_is_unseen_and_the_rest_is_read() {
+    let bounds = Bounds {
+        file_bytes: 4000,
+        file_lines: 300,
+        bytes: 20_000,
+        lines: 1000,
+        batch: 1000,
+    };
+    let repo = Scratch::new();
+    let context: String = (0..1000).map(|n| format!("{n}\n")).collect();
+    repo.write("hunks", &context).write("kind", "x\n".repeat(600));
+    let old = repo.commit();
+    // One-line hunks, each far enough from the next.
+    let hunks: String = (0..1000)
+        .map(|n| {
+            if n % 8 == 0 {
+                "new\n".to_owned()
+            } else {
+                format!("{n}\n")
+            }
+        })
+        .collect();
+    fs::remove_file(repo.at("kind")).unwrap();
+    repo.write("blank", "\n".repeat(400))
+        .write("hunks", hunks)
+        .write("line", "x".repeat(5000))
+        .write("kind", [b'a', 0])
+        .write("a", "1\n")
+        .write("z", "diff --git a/b b/b\n");
+    let new = repo.commit();
+    let (files, coverage) = within(&blobs(&repo), old.as_str(), new.as_str(), bounds)
+        .await
+        .unwrap();
+    let too_large = format!(" unseen: {TOO_LARGE}");
+    assert_eq!(
+        told(&files),
+        [
+            "added a ->100644 +1 -0".to_owned(),
+            format!("added blank ->100644 +0 -0{too_large}"),
+            format!("modified hunks 100644>100644 +0 -0{too_large}"),
+            "modified kind 100644>100644 +0 -0 binary".to_owned(),
+            format!("added line ->100644 +0 -0{too_large}"),
+            "added z ->100644 +1 -0".to_owned(),
+        ]
+    );
+    assert_eq!(coverage.unseen.len(), 3);
+}
+
+#[tokio::test]
+async fn files_behind_the_bound_of_a_change_are_named_and_unseen() {
+    let repo = Scratch::new();
+    let old = repo.write("base", "1\n").commit();
+    for n in 0..60 {
+        repo.write(&format!("f{n:02}"), "1\n".repeat(20));
+    }
+    let new = repo.commit();
+    let bounds = Bounds {
+        lines: 1000,
+        batch: 500,
+        ..Bounds::default()
+    };
+    let (files, coverage) = within(&blobs(&repo), old.as_str(), new.as_str(), bounds)
+        .await
+        .unwrap();
+    assert_eq!(files.len(), 60);
+    let (seen, unseen): (Vec<_>, Vec<_>) = files.iter().partition(|f| f.unseen.is_none());
+    assert!(seen.iter().all(|f| f.added_lines().count() == 20));
+    assert!((35..45).contains(&seen.len()), "{}", seen.len());
+    assert!(unseen.iter().all(|f| f.unseen.as_deref() == Some(ALL_TOO_LARGE)));
+    assert_eq!(coverage.unseen.len(), unseen.len());
+}
+
+/// A file that becomes a link is printed as two files of one name, whichever half is cut.
+#[tokio::test]
+async fn a_changed_type_is_one_file_also_when_half_of_it_is_cut() {
+    let repo = Scratch::new();
+    let old = repo.write("a", "1\n").write("kind", "x\n".repeat(600)).commit();
+    fs::remove_file(repo.at("kind")).unwrap();
+    std::os::unix::fs::symlink("target", repo.at("kind")).unwrap();
+    let new = repo.write("z", "1\n").commit();
+    let bounds = Bounds {
+        file_lines: 300,
+        batch: 0,
+        ..Bounds::default()
+    };
+    let (files, _) = within(&blobs(&repo), old.as_str(), new.as_str(), bounds)
+        .await
+        .unwrap();
+    assert_eq!(
+        files
+            .iter()
+            .map(|f| (&*f.path, f.unseen.is_some()))
+            .collect::<Vec<_>>(),
+        [("kind", true), ("z", false)]
+    );
+}
+
+#[tokio::test]
+async fn what_git_did_not_get_to_in_time_is_unseen_and_says_so() {
+    let repo = Scratch::new();
+    let old = repo.write("base", "1\n").commit();
+    let new = repo.write("f", "1\n").write("g", "1\n").commit();
+    let raw = blobs(&repo)
+        .repository()
+        .git("diff-tree")
+        .args(OPTIONS)
+        .args(["--raw", "-z", "--no-abbrev"]);
+    let printed = raw.args([old.as_str(), new.as_str()]).run().await.unwrap();
+    let raws = raws(&printed).unwrap();
+    let contents = vec![Content::Text, Content::Text];
+    let mut read =
+        diff::parse(b"diff --git a/f b/f\nnew file mode 100644\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+1\n")
+            .unwrap();
+    read[0].new_oid = Some(raws[0].new_oid.clone());
+    let (files, coverage) = join(raws, contents, read, SLOW);
+    assert_eq!(
+        (files[0].unseen.as_deref(), files[1].unseen.as_deref()),
+        (None, Some(SLOW))
+    );
+    assert_eq!(coverage.unseen[0].path, "g");
+}

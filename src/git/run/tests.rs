@@ -58,3 +58,28 @@ async fn a_missing_folder_is_not_a_missing_git() {
     let error = Git::new(Path::new("/nonexistent/folder"), "version").run().await;
     assert!(matches!(error, Err(GitError::System(_))), "{error:?}");
 }
+
+#[tokio::test]
+async fn a_stream_hands_on_all_that_git_prints_and_ends_when_its_time_is_up() {
+    let repo = super::super::scratch::Scratch::new();
+    let text: Vec<u8> = (0..300_000u32)
+        .flat_map(|n| format!("{n}\n").into_bytes())
+        .collect();
+    repo.write("f", &text).commit();
+    let show = || Git::new(repo.path(), "cat-file").args(["blob", "HEAD:f"]);
+    let got = std::sync::Mutex::new(Vec::new());
+    let keep = |piece: Vec<u8>| {
+        got.lock().unwrap().extend(piece);
+        async { Ok(()) }
+    };
+    assert_eq!(show().stream(keep).await.unwrap(), Streamed::Whole);
+    assert_eq!(*got.lock().unwrap(), text);
+    let forever = |_| std::future::pending::<Result<(), GitError>>();
+    let ended = show().timeout(Duration::from_millis(1)).stream(forever).await;
+    assert_eq!(ended.unwrap(), Streamed::TimedOut);
+    let refused = Git::new(repo.path(), "cat-file")
+        .args(["blob", "HEAD:none"])
+        .stream(|_| async { Ok(()) })
+        .await;
+    assert!(matches!(refused, Err(GitError::Failed { .. })), "{refused:?}");
+}
