@@ -221,6 +221,7 @@ pub async fn context(
         fingerprinter: Arc::new(Fingerprinter::new(key)),
         heavy: Heavy::default(),
         bell: Arc::new(Notify::new()),
+        arrivals: Arc::new(Notify::new()),
         settings: Arc::new(Settings {
             policy: config.policy.clone(),
             policy_locked: config.policy_locked.clone(),
@@ -244,7 +245,7 @@ pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError>
         Database::Sqlite => Some(take_folder(&config.storage.data)?),
         Database::Postgres(_) => None,
     };
-    let context = context(config, db.clone(), parts.clock, parts.ids).await?;
+    let mut context = context(config, db.clone(), parts.clock, parts.ids).await?;
     {
         let mut tx = db.write().await?;
         let now = context.now();
@@ -257,6 +258,7 @@ pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError>
     let key =
         WebhookKey::new(&config.github.webhook_secret).map_err(|error| StartError(error.to_string()))?;
     let (inbox, writer) = Inbox::start(&db).await?;
+    context.arrivals = inbox.arrived();
     let listener = TcpListener::bind(config.listen)
         .await
         .map_err(|error| StartError(format!("cannot listen on {}: {error}", config.listen)))?;
@@ -265,7 +267,7 @@ pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError>
         .map_err(|error| StartError(error.to_string()))?;
     let router = server::router(Face {
         sink: Arc::new(InboxSink {
-            inbox: inbox.clone(),
+            inbox,
             context: context.clone(),
         }),
         key,
@@ -352,7 +354,6 @@ impl DeliverySink for InboxSink {
             })
             .await
             .map_err(|error| AcceptError(error.to_string()))?;
-        self.context.bell.notify_waiters();
         Ok(match accepted {
             store::Accepted::Stored => Accepted::Stored,
             store::Accepted::Repeat => Accepted::Repeated,

@@ -4,7 +4,7 @@
 //! Deliveries come late, twice and out of order, and the forge's times have a
 //! resolution of one second. So a delivery only speaks for itself when it is
 //! strictly newer than what is known; otherwise, if it differs, the pull request
-//! is read again and what the forge says now counts.
+//! is read again, by a job, and what the forge says then counts.
 //!
 //! Intake is a queue of its own: it never waits behind the pass it supersedes.
 
@@ -16,7 +16,7 @@ use crate::{
         space::{Mode, PullRef, PullSnapshot, PullState, RepoRef, Space},
     },
     ports::forge::{CheckView, ForgeError},
-    store::{Delivery, InstallationState, Task, Tx},
+    store::{InstallationState, Task, Tx},
 };
 
 use super::{Context, Failure, want_check};
@@ -30,12 +30,10 @@ pub enum Taken {
     Ignored(String),
 }
 
-/// Takes one delivery in. Doing it twice is the same as doing it once.
-pub async fn take(ctx: &Context, delivery: &Delivery) -> Result<Taken, Failure> {
-    let event = ctx
-        .forge
-        .read_delivery(&delivery.event, &delivery.body)
-        .map_err(|unreadable| Failure::Final(unreadable.to_string()))?;
+/// Takes in what a delivery said, in the caller's transaction, and asks the forge
+/// nothing. Doing it twice is the same as doing it once. After a failure the caller
+/// drops the transaction; after [`Taken::Acted`] it rings the bell once that is committed.
+pub(super) async fn take(ctx: &Context, tx: &mut Tx, event: ForgeEvent) -> Result<Taken, Failure> {
     let (installation, repo, said) = match event {
         ForgeEvent::Pinged => return Ok(Taken::Ignored("ping".into())),
         ForgeEvent::Ignored { reason } => return Ok(Taken::Ignored(reason)),
@@ -60,42 +58,35 @@ pub async fn take(ctx: &Context, delivery: &Delivery) -> Result<Taken, Failure> 
             installation,
             account,
         } => {
-            let mut tx = ctx.db.write().await?;
-            let workspace = remember_workspace(ctx, &mut tx, &account).await?;
+            let workspace = remember_workspace(ctx, tx, &account).await?;
             tx.put_installation(installation, &workspace, InstallationState::Active)
                 .await?;
             tx.enqueue(&Task::ListRepositories(installation), ctx.now())
                 .await?;
-            tx.commit().await?;
-            ctx.bell.notify_waiters();
             return Ok(Taken::Acted);
         }
         ForgeEvent::InstallationClosed {
             installation,
             account,
         } => {
-            let mut tx = ctx.db.write().await?;
-            let workspace = remember_workspace(ctx, &mut tx, &account).await?;
+            let workspace = remember_workspace(ctx, tx, &account).await?;
             tx.put_installation(installation, &workspace, InstallationState::Suspended)
                 .await?;
-            tx.commit().await?;
             return Ok(Taken::Acted);
         }
         ForgeEvent::RepositoriesRemoved { installation, repos } => {
-            let mut tx = ctx.db.write().await?;
             tx.forget_repos(installation, &repos).await?;
-            tx.commit().await?;
             return Ok(Taken::Acted);
         }
     };
-    let Some(repo) = reachable(ctx, installation, &repo).await? else {
+    let Some(repo) = reachable(ctx, tx, installation, &repo).await? else {
         return Ok(Taken::Ignored("the installation is not active".into()));
     };
     match said {
-        Said::PullMoved(number, snapshot) => pull_moved(ctx, &PullRef { repo, number }, *snapshot).await,
-        Said::ReviewRerequested(head) => rerequested(ctx, &repo, &head).await,
-        Said::MergeGroupRequested(head) => merge_group(ctx, &repo, &head).await,
-        Said::Moved => look_at(ctx, &repo).await,
+        Said::PullMoved(number, snapshot) => pull_moved(ctx, tx, &PullRef { repo, number }, *snapshot).await,
+        Said::ReviewRerequested(head) => rerequested(ctx, tx, &repo, &head).await,
+        Said::MergeGroupRequested(head) => merge_group(ctx, tx, &repo, &head).await,
+        Said::Moved => look_at(ctx, tx, &repo).await,
     }
 }
 
@@ -113,12 +104,9 @@ enum Said {
 
 /// Has the repository's open pull requests listed. A transfer brings it into another
 /// workspace, where they have no rooms yet.
-async fn look_at(ctx: &Context, repo: &RepoRef) -> Result<Taken, Failure> {
-    let mut tx = ctx.db.write().await?;
+async fn look_at(ctx: &Context, tx: &mut Tx, repo: &RepoRef) -> Result<Taken, Failure> {
     tx.enqueue(&Task::ListPulls(repo.installation, repo.id), ctx.now())
         .await?;
-    tx.commit().await?;
-    ctx.bell.notify_waiters();
     Ok(Taken::Acted)
 }
 
@@ -141,11 +129,25 @@ pub(super) async fn remember_workspace(
 /// to be closed: a late delivery does not open it again.
 pub(super) async fn reachable(
     ctx: &Context,
+    tx: &mut Tx,
     installation: InstallationId,
     repo: &Repo,
 ) -> Result<Option<RepoRef>, Failure> {
-    let mut tx = ctx.db.write().await?;
-    let workspace = remember_workspace(ctx, &mut tx, &repo.owner).await?;
+    let place = RepoRef {
+        workspace: workspace_of(ctx, &repo.owner),
+        installation,
+        id: repo.id,
+        owner: repo.owner.login.clone(),
+        name: repo.name.clone(),
+    };
+    // Nearly every delivery says of its repository what the one before it said. Writing it
+    // again would make replicas wait for one another's rows.
+    if let Some(known) = tx.known_repo(&place.workspace, place.id).await?
+        && (&known.place, &known.login) == (&place, &repo.owner.login)
+    {
+        return Ok((known.state == InstallationState::Active).then_some(place));
+    }
+    let workspace = remember_workspace(ctx, tx, &repo.owner).await?;
     match tx.installation(installation).await? {
         Some((_, state)) if state != InstallationState::Active => return Ok(None),
         Some(_) => {}
@@ -154,33 +156,42 @@ pub(super) async fn reachable(
                 .await?;
         }
     }
-    let place = RepoRef {
-        workspace,
-        installation,
-        id: repo.id,
-        owner: repo.owner.login.clone(),
-        name: repo.name.clone(),
-    };
     tx.upsert_repo(&place).await?;
-    tx.commit().await?;
     Ok(Some(place))
 }
 
-async fn pull_moved(ctx: &Context, pull: &PullRef, said: PullSnapshot) -> Result<Taken, Failure> {
-    let known = {
+async fn pull_moved(
+    ctx: &Context,
+    tx: &mut Tx,
+    pull: &PullRef,
+    said: PullSnapshot,
+) -> Result<Taken, Failure> {
+    let known = tx.space_of(pull).await?;
+    match known {
+        Some(known) if said.updated_at <= known.snapshot.updated_at => {
+            if !has_moved(&known.snapshot, &said) {
+                return Ok(Taken::Ignored("nothing new".into()));
+            }
+            // Who asks the forge must not keep others waiting: a job does, once for all
+            // the deliveries that could not speak for themselves.
+            tx.enqueue(&Task::ReadPull(known.id), ctx.now()).await?;
+            Ok(Taken::Acted)
+        }
+        known => record(ctx, tx, pull, known, said).await,
+    }
+}
+
+/// Carries out a `ReadPull` job.
+pub async fn read_pull(ctx: &Context, space: &SpaceId) -> Result<(), Failure> {
+    let space = {
         let mut tx = ctx.db.read().await?;
-        tx.space_of(pull).await?
+        tx.space(space).await?
     };
-    let Some(known) = known else {
-        return accept(ctx, pull, said).await;
-    };
-    if said.updated_at > known.snapshot.updated_at {
-        return accept(ctx, pull, said).await;
+    if let Some(space) = space {
+        let taken = reread(ctx, &space.pull).await?;
+        tracing::info!(?taken, "read again");
     }
-    if !has_moved(&known.snapshot, &said) {
-        return Ok(Taken::Ignored("nothing new".into()));
-    }
-    reread(ctx, pull).await
+    Ok(())
 }
 
 /// Asks the forge where the pull request stands now and accepts that.
@@ -203,12 +214,27 @@ fn has_moved(before: &PullSnapshot, after: &PullSnapshot) -> bool {
         != (after.state, after.draft, &after.head, &after.base_ref)
 }
 
-/// Makes a snapshot what is known of a pull request, opens its space when there is
-/// none, and asks for whatever follows from it.
+/// Makes a snapshot what is known of a pull request, in a transaction of its own.
 pub(super) async fn accept(ctx: &Context, pull: &PullRef, said: PullSnapshot) -> Result<Taken, Failure> {
     let mut tx = ctx.db.write().await?;
+    let known = tx.space_of(pull).await?;
+    let taken = record(ctx, &mut tx, pull, known, said).await?;
+    tx.commit().await?;
+    ctx.bell.notify_waiters();
+    Ok(taken)
+}
+
+/// Makes a snapshot what is known of a pull request, opens its space when there is
+/// none, and asks for whatever follows from it. `known` was read in this transaction.
+async fn record(
+    ctx: &Context,
+    tx: &mut Tx,
+    pull: &PullRef,
+    known: Option<Space>,
+    said: PullSnapshot,
+) -> Result<Taken, Failure> {
     let now = ctx.now();
-    let Some(known) = tx.space_of(pull).await? else {
+    let Some(known) = known else {
         if said.state == PullState::Closed {
             return Ok(Taken::Ignored("closed before it was ever open here".into()));
         }
@@ -226,10 +252,8 @@ pub(super) async fn accept(ctx: &Context, pull: &PullRef, said: PullSnapshot) ->
                 after_ms: None,
             });
         }
-        want_check::refresh(ctx, &mut tx, &pull.repo, &space.snapshot.head).await?;
+        want_check::refresh(ctx, tx, &pull.repo, &space.snapshot.head).await?;
         tx.enqueue(&Task::ReviewSpace(space.id), now).await?;
-        tx.commit().await?;
-        ctx.bell.notify_waiters();
         return Ok(Taken::Acted);
     };
     if said.updated_at < known.snapshot.updated_at {
@@ -237,7 +261,6 @@ pub(super) async fn accept(ctx: &Context, pull: &PullRef, said: PullSnapshot) ->
     }
     if !has_moved(&known.snapshot, &said) {
         tx.refresh_space(&known.id, known.rev, &said).await?;
-        tx.commit().await?;
         return Ok(Taken::Ignored("nothing that a review depends on".into()));
     }
     if !tx.move_space(&known.id, known.rev, &said).await? {
@@ -246,42 +269,33 @@ pub(super) async fn accept(ctx: &Context, pull: &PullRef, said: PullSnapshot) ->
             after_ms: None,
         });
     }
-    want_check::refresh(ctx, &mut tx, &pull.repo, &said.head).await?;
+    want_check::refresh(ctx, tx, &pull.repo, &said.head).await?;
     if said.head != known.snapshot.head {
-        want_check::refresh(ctx, &mut tx, &pull.repo, &known.snapshot.head).await?;
+        want_check::refresh(ctx, tx, &pull.repo, &known.snapshot.head).await?;
     }
     tx.enqueue(&Task::ReviewSpace(known.id), now).await?;
-    tx.commit().await?;
-    ctx.bell.notify_waiters();
     Ok(Taken::Acted)
 }
 
 /// A new look at a head that was reviewed: every open pull request on it gets a new pass.
-async fn rerequested(ctx: &Context, repo: &RepoRef, head: &Sha) -> Result<Taken, Failure> {
-    let mut tx = ctx.db.write().await?;
+async fn rerequested(ctx: &Context, tx: &mut Tx, repo: &RepoRef, head: &Sha) -> Result<Taken, Failure> {
     let spaces = tx.open_spaces_on(&repo.workspace, repo.id, head).await?;
     if spaces.is_empty() {
         // Perhaps its deliveries were missed: look at what is open there.
-        drop(tx);
-        look_at(ctx, repo).await?;
-        return Ok(Taken::Ignored(
-            "no open pull request is known on that head".into(),
-        ));
+        return look_at(ctx, tx, repo).await;
     }
     for space in &spaces {
         tx.bump_space(&space.id).await?;
         tx.enqueue(&Task::ReviewSpace(space.id.clone()), ctx.now())
             .await?;
     }
-    want_check::refresh(ctx, &mut tx, repo, head).await?;
-    tx.commit().await?;
-    ctx.bell.notify_waiters();
+    want_check::refresh(ctx, tx, repo, head).await?;
     Ok(Taken::Acted)
 }
 
 /// Merge queues are not supported yet. Saying so at once keeps the queue from
 /// waiting for its time-out.
-async fn merge_group(ctx: &Context, repo: &RepoRef, head: &Sha) -> Result<Taken, Failure> {
+async fn merge_group(ctx: &Context, tx: &mut Tx, repo: &RepoRef, head: &Sha) -> Result<Taken, Failure> {
     let view = CheckView {
         conclusion: Some(Conclusion::ActionRequired),
         title: "Merge queues are not supported yet".into(),
@@ -290,9 +304,6 @@ async fn merge_group(ctx: &Context, repo: &RepoRef, head: &Sha) -> Result<Taken,
             .into(),
         details_url: ctx.settings.public_url.clone().unwrap_or_default(),
     };
-    let mut tx = ctx.db.write().await?;
-    want_check::want(ctx, &mut tx, repo, head, &view).await?;
-    tx.commit().await?;
-    ctx.bell.notify_waiters();
+    want_check::want(ctx, tx, repo, head, &view).await?;
     Ok(Taken::Acted)
 }

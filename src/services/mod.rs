@@ -16,6 +16,7 @@ pub mod reconcile;
 pub mod review;
 pub mod review_change;
 pub mod show_space;
+mod take_deliveries;
 pub mod want_check;
 pub mod work;
 
@@ -56,8 +57,10 @@ pub struct Context {
     pub fingerprinter: Arc<Fingerprinter>,
     /// Where work is done that keeps a processor busy.
     pub heavy: heavy::Heavy,
-    /// Rung when there is new work, so that idle workers need not poll fast.
+    /// Rung when there may be a new job, so that idle workers need not poll fast.
     pub bell: Arc<Notify>,
+    /// Rung when deliveries were stored; they have a worker of their own.
+    pub arrivals: Arc<Notify>,
     /// Times and bounds.
     pub settings: Arc<Settings>,
 }

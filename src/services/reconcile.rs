@@ -48,10 +48,10 @@ pub async fn repositories(ctx: &Context, installation: InstallationId) -> Result
     };
     let mut at = ctx.now();
     for repo in found {
-        let Some(place) = intake::reachable(ctx, installation, &repo).await? else {
+        let mut tx = ctx.db.write().await?;
+        let Some(place) = intake::reachable(ctx, &mut tx, installation, &repo).await? else {
             return Ok(());
         };
-        let mut tx = ctx.db.write().await?;
         tx.enqueue(&Task::ListPulls(installation, place.id), at).await?;
         tx.commit().await?;
         at = at.plus_ms(ctx.settings.pace_ms);

@@ -5,15 +5,16 @@
 //! until it is told to stop. A worker that is stopped finishes what it holds; one
 //! that is killed leaves a lease that runs out.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tracing::Instrument;
 
-use crate::store::{Delivery, InstallationState, Job, JobKind, Task};
+use crate::store::{InstallationState, Job, JobKind, Task};
 
 use super::{
     Context, Failure, backoff_ms, converge_check, converge_review, guarded, intake, reap, reconcile, review,
+    take_deliveries::{Looked, take_deliveries},
 };
 
 /// Reviewing takes its time; what it comes to, and what is said at its start, must
@@ -24,6 +25,7 @@ const REVIEWING: &[JobKind] = &[JobKind::ReviewSpace];
 const PUBLISHING: &[JobKind] = &[
     JobKind::SyncCheck,
     JobKind::SyncReview,
+    JobKind::ReadPull,
     JobKind::ListPulls,
     JobKind::ListRepositories,
     JobKind::ListInstallations,
@@ -32,8 +34,9 @@ const PUBLISHING: &[JobKind] = &[
 /// Workers that publish. They wait for the forge nearly all the time.
 const PUBLISHERS: usize = 4;
 
-/// How many deliveries one claim takes.
-const BATCH: i64 = 32;
+/// How long the worker that takes deliveries in lets more of them gather when it had to
+/// do with few: a commit costs as much for one as for many. Far below what a person notices.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// How long an idle worker waits for the bell before it looks by itself: other
 /// replicas ring no bell here, and leases run out silently.
@@ -42,14 +45,25 @@ const POLL: Duration = Duration::from_millis(500);
 /// Works until `stop` turns true, then finishes what is under way.
 pub async fn run(ctx: Context, stop: watch::Receiver<bool>) {
     let mut tasks = tokio::task::JoinSet::new();
-    tasks.spawn(keep_at(ctx.clone(), stop.clone(), take_deliveries));
+    let arrivals = Arc::clone(&ctx.arrivals);
+    tasks.spawn(keep_at(ctx.clone(), arrivals, stop.clone(), |ctx| async move {
+        let looked = take_deliveries(&ctx).await?;
+        if looked == Looked::Some {
+            tokio::time::sleep(GATHER).await;
+        }
+        Ok(looked != Looked::Nothing)
+    }));
     for _ in 0..PUBLISHERS {
-        tasks.spawn(keep_at(ctx.clone(), stop.clone(), |ctx| {
+        let bell = Arc::clone(&ctx.bell);
+        tasks.spawn(keep_at(ctx.clone(), bell, stop.clone(), |ctx| {
             take_job(ctx, PUBLISHING)
         }));
     }
     for _ in 0..ctx.settings.passes {
-        tasks.spawn(keep_at(ctx.clone(), stop.clone(), |ctx| take_job(ctx, REVIEWING)));
+        let bell = Arc::clone(&ctx.bell);
+        tasks.spawn(keep_at(ctx.clone(), bell, stop.clone(), |ctx| {
+            take_job(ctx, REVIEWING)
+        }));
     }
     tasks.spawn(reap_regularly(ctx, stop));
     while let Some(ended) = tasks.join_next().await {
@@ -62,7 +76,7 @@ pub async fn run(ctx: Context, stop: watch::Receiver<bool>) {
 /// Does everything that is due now. For tests and one-shot commands.
 pub async fn run_until_idle(ctx: &Context) -> Result<(), Failure> {
     loop {
-        let took = take_deliveries(ctx.clone()).await?
+        let took = take_deliveries(ctx).await? != Looked::Nothing
             || Box::pin(take_job(ctx.clone(), PUBLISHING)).await?
             || Box::pin(take_job(ctx.clone(), REVIEWING)).await?;
         if !took {
@@ -71,13 +85,17 @@ pub async fn run_until_idle(ctx: &Context) -> Result<(), Failure> {
     }
 }
 
-async fn keep_at<F>(ctx: Context, mut stop: watch::Receiver<bool>, mut step: impl FnMut(Context) -> F + Send)
-where
+async fn keep_at<F>(
+    ctx: Context,
+    bell: Arc<Notify>,
+    mut stop: watch::Receiver<bool>,
+    mut step: impl FnMut(Context) -> F + Send,
+) where
     F: Future<Output = Result<bool, Failure>> + Send,
 {
     while !*stop.borrow() {
         // Armed before looking, so that a bell rung while looking is heard.
-        let rung = ctx.bell.notified();
+        let rung = bell.notified();
         let wait = match step(ctx.clone()).await {
             Ok(true) => continue,
             Ok(false) => POLL,
@@ -107,50 +125,12 @@ async fn reap_regularly(ctx: Context, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Takes a batch of deliveries in. Says whether there was one.
-async fn take_deliveries(ctx: Context) -> Result<bool, Failure> {
-    let claim = ctx.ids.next();
-    let mut tx = ctx.db.write().await?;
-    let batch = tx
-        .claim_deliveries(ctx.now(), ctx.settings.lease_ms, &claim, BATCH)
-        .await?;
-    tx.commit().await?;
-    for delivery in &batch {
-        let span = tracing::info_span!("delivery", id = %delivery.id, event = %delivery.event);
-        take_delivery(&ctx, delivery, &claim).instrument(span).await?;
-    }
-    Ok(!batch.is_empty())
-}
-
-async fn take_delivery(ctx: &Context, delivery: &Delivery, claim: &str) -> Result<(), Failure> {
-    let taken = if delivery.attempts > ctx.settings.attempts {
-        Err(Failure::Final(NEVER_ENDED.to_owned()))
-    } else {
-        guarded(intake::take(ctx, delivery)).await
-    };
-    let mut tx = ctx.db.write().await?;
-    match taken {
-        Ok(taken) => {
-            tracing::info!(?taken, "taken in");
-            tx.finish_delivery(&delivery.id, claim).await?;
-        }
-        Err(Failure::Later { reason, after_ms }) if delivery.attempts < ctx.settings.attempts => {
-            let at = ctx.now().plus_ms(backoff_ms(delivery.attempts, after_ms));
-            tracing::warn!(%reason, attempts = delivery.attempts, "tried again later");
-            tx.retry_delivery(&delivery.id, claim, at, &reason).await?;
-        }
-        Err(failure) => {
-            tracing::error!(%failure, "a delivery could not be taken in");
-            tx.bury_delivery(&delivery.id, claim, &failure.to_string())
-                .await?;
-        }
-    }
-    tx.commit().await?;
-    Ok(())
-}
-
 /// Carries out one job. Says whether there was one.
 async fn take_job(ctx: Context, kinds: &[JobKind]) -> Result<bool, Failure> {
+    // Looking is free; claiming takes the only writer of SQLite.
+    if !ctx.db.read().await?.is_job_due(ctx.now(), kinds).await? {
+        return Ok(false);
+    }
     let claim = ctx.ids.next();
     let mut tx = ctx.db.write().await?;
     let job = tx
@@ -206,7 +186,8 @@ async fn carry_out(ctx: &Context, job: &Job) -> Result<(), Failure> {
 }
 
 /// Why something is given up whose tries never came to an end.
-const NEVER_ENDED: &str = "it was begun again and again, and the process ended each time before it did";
+pub(super) const NEVER_ENDED: &str =
+    "it was begun again and again, and the process ended each time before it did";
 
 async fn dispatch(ctx: &Context, job: &Job) -> Result<(), Failure> {
     let task = job
@@ -220,6 +201,7 @@ async fn dispatch(ctx: &Context, job: &Job) -> Result<(), Failure> {
         Task::SyncCheck(check) => converge_check::sync(ctx, job, check).await,
         Task::SyncReview(space) => converge_review::sync(ctx, job, space).await,
         Task::ReviewSpace(space) => review::review(ctx, job, space).await,
+        Task::ReadPull(space) => intake::read_pull(ctx, space).await,
         Task::ListPulls(installation, repo) => reconcile::pulls(ctx, *installation, *repo).await,
         Task::ListRepositories(installation) => reconcile::repositories(ctx, *installation).await,
         Task::ListInstallations => reconcile::installations(ctx).await,

@@ -365,6 +365,24 @@ where
     sql
 }
 
+/// The statement behind [`Tx::finish_deliveries`].
+fn finish_sql<DB: sqlx::Database>(ids: &[DeliveryId], claim: &str) -> QueryBuilder<DB>
+where
+    String: sqlx::Type<DB> + for<'q> sqlx::Encode<'q, DB>,
+{
+    let mut sql = QueryBuilder::new(
+        "UPDATE delivery SET state = 'done', due_at = NULL, claim = NULL, error = NULL \
+         WHERE state = 'running' AND claim = ",
+    );
+    sql.push_bind(claim.to_owned()).push(" AND id IN (");
+    let mut list = sql.separated(", ");
+    for id in ids {
+        list.push_bind(storable(id.as_str()).into_owned());
+    }
+    sql.push(")");
+    sql
+}
+
 /// A claimed row; `body` is still compressed.
 struct Claimed(Delivery);
 
@@ -422,11 +440,42 @@ impl Tx {
         Ok(deliveries)
     }
 
+    /// Whether [`Tx::claim_deliveries`] would find one now.
+    pub async fn is_delivery_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {
+        const SQL: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM delivery WHERE due_at <= $1 LIMIT 1) AS first";
+        let found: i64 = on!(self, c => sqlx::query_scalar(SQL).bind(now).fetch_one(c).await?);
+        Ok(found > 0)
+    }
+
     /// The delivery is done. `false`, and nothing done, when the lease was lost.
     pub async fn finish_delivery(&mut self, id: &DeliveryId, claim: &str) -> Result<bool, StoreError> {
         const SQL: &str = "UPDATE delivery SET state = 'done', due_at = NULL, claim = NULL, error = NULL \
             WHERE id = $1 AND state = 'running' AND claim = $2";
         Ok(on!(self, c => sqlx::query(SQL).bind(id).bind(claim).execute(c).await?.rows_affected()) == 1)
+    }
+
+    /// The deliveries of one claim are done. `false` when the lease of one of them was
+    /// lost: then the caller drops the transaction, and none is.
+    pub async fn finish_deliveries(&mut self, ids: &[DeliveryId], claim: &str) -> Result<bool, StoreError> {
+        let finished = match self {
+            Self::Lite(tx) => {
+                let mut sql = finish_sql::<Sqlite>(ids, claim);
+                sql.build()
+                    .persistent(false)
+                    .execute(&mut **tx)
+                    .await?
+                    .rows_affected()
+            }
+            Self::Pg(tx) => {
+                let mut sql = finish_sql::<Postgres>(ids, claim);
+                sql.build()
+                    .persistent(false)
+                    .execute(&mut **tx)
+                    .await?
+                    .rows_affected()
+            }
+        };
+        Ok(usize::try_from(finished).is_ok_and(|n| n == ids.len()))
     }
 
     /// The delivery is to be tried again at or after `not_before`; it keeps its place in

@@ -30,6 +30,8 @@ words! {
         SyncCheck = "sync_check",
         /// [`Task::SyncReview`].
         SyncReview = "sync_review",
+        /// [`Task::ReadPull`].
+        ReadPull = "read_pull",
         /// [`Task::ListPulls`].
         ListPulls = "list_pulls",
         /// [`Task::ListRepositories`].
@@ -151,6 +153,17 @@ impl Tx {
             )),
             claimed => Ok(claimed?),
         }
+    }
+
+    /// Whether [`Tx::claim_job`] would find one of these kinds now.
+    pub async fn is_job_due(&mut self, now: Timestamp, kinds: &[JobKind]) -> Result<bool, StoreError> {
+        if kinds.is_empty() {
+            return Ok(false);
+        }
+        let sql =
+            AssertSqlSafe(format!("SELECT COUNT(*) FROM ({}) AS first", longest_due(kinds))).into_sql_str();
+        let found: i64 = on!(self, c => sqlx::query_scalar(sql).bind(now).fetch_one(c).await?);
+        Ok(found > 0)
     }
 
     /// Prolongs the lease to `lease_ms` from now. `false` when it was lost.

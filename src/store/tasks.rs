@@ -16,6 +16,8 @@ pub enum Task {
     SyncCheck(CheckKey),
     /// Send or take back a space's reviews.
     SyncReview(SpaceId),
+    /// Read again where the pull request of a space stands.
+    ReadPull(SpaceId),
     /// List the open pull requests of a repository that an installation reaches.
     ListPulls(InstallationId, RepoId),
     /// List the repositories of an installation.
@@ -34,6 +36,7 @@ impl Task {
             Self::ReviewSpace(_) => JobKind::ReviewSpace,
             Self::SyncCheck(_) => JobKind::SyncCheck,
             Self::SyncReview(_) => JobKind::SyncReview,
+            Self::ReadPull(_) => JobKind::ReadPull,
             Self::ListPulls(..) => JobKind::ListPulls,
             Self::ListRepositories(_) => JobKind::ListRepositories,
             Self::ListInstallations => JobKind::ListInstallations,
@@ -43,7 +46,7 @@ impl Task {
     /// With which, as text: at most one job of a kind and key waits, and one runs.
     pub fn key(&self) -> String {
         match self {
-            Self::ReviewSpace(space) | Self::SyncReview(space) => space.to_string(),
+            Self::ReviewSpace(space) | Self::SyncReview(space) | Self::ReadPull(space) => space.to_string(),
             Self::SyncCheck(check) => check.to_string(),
             Self::ListPulls(installation, repo) => format!("{installation}/{repo}"),
             Self::ListRepositories(installation) => installation.to_string(),
@@ -57,6 +60,7 @@ impl Task {
             JobKind::ReviewSpace => Self::ReviewSpace(SpaceId::new(key)),
             JobKind::SyncReview => Self::SyncReview(SpaceId::new(key)),
             JobKind::SyncCheck => Self::SyncCheck(key.parse().ok()?),
+            JobKind::ReadPull => Self::ReadPull(SpaceId::new(key)),
             JobKind::ListPulls => {
                 let (installation, repo) = key.split_once('/')?;
                 Self::ListPulls(
@@ -88,6 +92,7 @@ mod tests {
             Task::ReviewSpace(SpaceId::new("s")),
             Task::SyncReview(SpaceId::new("s")),
             Task::SyncCheck(check),
+            Task::ReadPull(SpaceId::new("s")),
             Task::ListPulls(InstallationId(i64::MAX), RepoId(0)),
             Task::ListRepositories(InstallationId(7)),
             Task::ListInstallations,

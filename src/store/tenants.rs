@@ -40,6 +40,23 @@ from_row!(RepoRef, row => RepoRef {
     name: row.try_get("name")?,
 });
 
+/// A repository and what it hangs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownRepo {
+    /// Where it is.
+    pub place: RepoRef,
+    /// What its account is called.
+    pub login: String,
+    /// What its installation lets us do.
+    pub state: InstallationState,
+}
+
+from_row!(KnownRepo, row => KnownRepo {
+    place: <RepoRef as sqlx::FromRow<_>>::from_row(row)?,
+    login: row.try_get("login")?,
+    state: row.try_get("state")?,
+});
+
 /// How many values are bound in one statement at most; SQLite allows 32,766.
 const CHUNK: usize = 1000;
 
@@ -94,6 +111,19 @@ impl Tx {
         on!(self, c => sqlx::query(SQL).bind(&repo.workspace).bind(repo.id).bind(repo.installation)
             .bind(&*owner).bind(&*name).execute(c).await.map(drop)?);
         Ok(())
+    }
+
+    /// A reachable repository with its account's login and its installation's state, so
+    /// that nothing need be written when all of it is known already.
+    pub async fn known_repo(
+        &mut self,
+        workspace: &WorkspaceId,
+        id: RepoId,
+    ) -> Result<Option<KnownRepo>, StoreError> {
+        const SQL: &str = "SELECT r.workspace, r.installation, r.id, r.owner, r.name, w.login, i.state FROM repo r \
+            JOIN workspace w ON w.id = r.workspace JOIN installation i ON i.id = r.installation \
+            WHERE r.workspace = $1 AND r.id = $2 AND r.reachable = TRUE";
+        Ok(on!(self, c => sqlx::query_as(SQL).bind(workspace).bind(id).fetch_optional(c).await?))
     }
 
     /// A reachable repository as it is called now.
