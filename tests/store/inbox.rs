@@ -159,6 +159,42 @@ stories! {
         writer.drain().await;
     }
 
+    async fn a_batch_is_finished_whole_or_not_at_all(home) {
+        let (inbox, writer) = Inbox::start(&home.db).await.unwrap();
+        let many: Vec<DeliveryId> = (0..70).map(|n| DeliveryId::new(format!("d{n:02}"))).collect();
+        for id in &many {
+            inbox.accept(delivery(id.as_str(), "{}")).await.unwrap();
+        }
+        writer.drain().await;
+        assert_eq!(claim(&home.db, NOW, "old", 99).await.len(), 70);
+        // One of them is another worker's by now.
+        home.sql("UPDATE delivery SET claim = 'thief' WHERE id = 'd07'").await;
+        let mut tx = home.db.write().await.unwrap();
+        assert!(!tx.finish_deliveries(&many, "old").await.unwrap());
+        drop(tx);
+        assert_eq!(home.number("SELECT COUNT(*) FROM delivery WHERE state = 'running'").await, 70);
+        let own: Vec<DeliveryId> = many.iter().filter(|id| id.as_str() != "d07").cloned().collect();
+        let mut tx = home.db.write().await.unwrap();
+        assert!(!tx.finish_deliveries(&own, "other").await.unwrap(), "another claim");
+        assert!(tx.finish_deliveries(&own, "old").await.unwrap());
+        tx.commit().await.unwrap();
+        assert_eq!(home.number("SELECT COUNT(*) FROM delivery WHERE state = 'done'").await, 69);
+        assert_eq!(home.number("SELECT COUNT(*) FROM delivery WHERE state = 'running' AND claim = 'thief'").await, 1);
+    }
+
+    async fn looking_says_what_claiming_would_find(home) {
+        let (inbox, writer) = Inbox::start(&home.db).await.unwrap();
+        let due = async |now| home.db.read().await.unwrap().is_delivery_due(Timestamp(now)).await.unwrap();
+        assert!(!due(i64::MAX).await);
+        inbox.accept(delivery("d", "{}")).await.unwrap();
+        writer.drain().await;
+        assert!(due(NOW).await);
+        assert!(!due(1).await, "it has not come yet");
+        assert_eq!(claim(&home.db, NOW, "c", 9).await.len(), 1);
+        assert!(!due(NOW + 99).await, "it is claimed");
+        assert!(due(NOW + 100).await, "the lease ran out");
+    }
+
     /// Many senders at once: each is answered, each delivery is there once, and the
     /// order of each sender is kept.
     async fn group_commit_answers_everybody(home) {

@@ -189,6 +189,22 @@ stories! {
         assert_eq!(counts(db).await, []);
     }
 
+    async fn looking_says_what_claiming_would_find(home) {
+        let db = &home.db;
+        let due = async |now, kinds: &[JobKind]| db.read().await.unwrap().is_job_due(Timestamp(now), kinds).await.unwrap();
+        assert!(!due(i64::MAX, ALL).await);
+        enqueue(db, "s", 70).await;
+        assert!(!due(69, ALL).await);
+        assert!(due(70, ALL).await);
+        assert!(due(70, &[JobKind::ListPulls, JobKind::ReviewSpace]).await);
+        assert!(!due(70, &[JobKind::ListPulls]).await);
+        assert!(!due(70, &[]).await);
+        claim(db, 70, "c").await.unwrap();
+        enqueue(db, "s", 71).await;
+        assert!(!due(169, ALL).await, "its twin runs");
+        assert!(due(170, ALL).await);
+    }
+
     async fn a_twin_waits_for_the_lease_and_not_for_its_own_time(home) {
         let db = &home.db;
         enqueue(db, "s", 70).await;

@@ -299,3 +299,104 @@ async fn a_pull_request_that_was_closed_while_nobody_listened_is_closed_here_too
     assert!(room.spaces().await.is_empty());
     room.leave().await;
 }
+
+/// Opens pull requests whose deliveries all wait in the inbox, and gives their heads.
+async fn opened_together(room: &Room, branches: &[&str]) -> Vec<String> {
+    let mut heads = Vec::new();
+    for branch in branches {
+        heads.push(room.push(branch, &clean_for(branch)));
+        room.open_pull(branch);
+    }
+    room.emulator.hooks().wait_quiet().await;
+    heads
+}
+
+fn clean_for(branch: &str) -> Vec<Edit> {
+    vec![Edit::write(
+        &format!("tests/{branch}.rs"),
+        "#[test]\nfn two() {}\n",
+    )]
+}
+
+async fn sql(room: &Room, sql: &'static str) {
+    let jury::store::Db::Lite { write, .. } = &room.server.context.db else {
+        unreachable!("stories run on SQLite")
+    };
+    sqlx::raw_sql(sql).execute(write).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_delivery_that_cannot_be_taken_in_keeps_no_other_of_its_batch_back() {
+    let room = Room::open().await;
+    sql(
+        &room,
+        "CREATE TRIGGER refuse BEFORE INSERT ON space WHEN NEW.number = 2 BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    )
+    .await;
+    let heads = opened_together(&room, &["one", "two", "three"]).await;
+    room.settle().await;
+    assert_eq!(room.shown(&heads[0]).await, ["completed/success"]);
+    assert!(room.shown(&heads[1]).await.is_empty());
+    assert_eq!(room.shown(&heads[2]).await, ["completed/success"]);
+    let left = room
+        .server
+        .context
+        .db
+        .read()
+        .await
+        .unwrap()
+        .delivery_counts()
+        .await
+        .unwrap();
+    assert_eq!((left.queued, left.dead), (1, 0), "it is tried again");
+    sql(&room, "DROP TRIGGER refuse").await;
+    room.later(5).await;
+    assert_eq!(room.shown(&heads[1]).await, ["completed/success"]);
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn what_a_delivery_changed_and_that_it_is_done_are_one() {
+    let room = Room::open().await;
+    // The end of every delivery fails: nothing of what they changed may stay.
+    sql(
+        &room,
+        "CREATE TRIGGER refuse BEFORE UPDATE ON delivery WHEN NEW.state = 'done' BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    )
+    .await;
+    let heads = opened_together(&room, &["one", "two"]).await;
+    room.settle().await;
+    assert!(room.spaces().await.is_empty());
+    assert!(room.shown(&heads[0]).await.is_empty());
+    sql(&room, "DROP TRIGGER refuse").await;
+    room.later(5).await;
+    for head in &heads {
+        assert_eq!(room.shown(head).await, ["completed/success"]);
+    }
+    room.leave().await;
+}
+
+#[tokio::test]
+async fn many_deliveries_that_cannot_speak_for_themselves_are_one_question() {
+    let room = Room::open().await;
+    let (_, head, opened) = held(&room).await;
+    let hooks = room.emulator.hooks();
+    hooks.resume();
+    hooks.send(&opened).await;
+    room.settle().await;
+    assert_eq!(room.shown(&head).await, ["completed/success"]);
+    let asked = room.sent("GET", "/pulls/1");
+    // The same second, another head: which of the two is newer only the forge knows.
+    let mut body: Value = serde_json::from_slice(&opened.body).unwrap();
+    for n in 0..20 {
+        body["pull_request"]["head"]["sha"] = json!(format!("{n:040}"));
+        assert_eq!(
+            post(&room, &format!("late-{n}"), "pull_request", &body).await,
+            202
+        );
+    }
+    room.settle().await;
+    assert_eq!(room.sent("GET", "/pulls/1"), asked + 1);
+    assert_eq!(room.passes().await.len(), 1);
+    room.leave().await;
+}

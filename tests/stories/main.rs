@@ -14,3 +14,4 @@ mod pull_requests;
 mod recovery;
 mod review_local;
 mod room;
+mod storm;

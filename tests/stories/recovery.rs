@@ -3,7 +3,7 @@
 use std::{
     path::Path,
     process::{Child, Command, Stdio},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -15,33 +15,33 @@ use serde_json::Value;
 use crate::{faults, postgres, room::SECRET};
 
 const OWNER: &str = "acme";
-const REPO: &str = "acme/shop";
+pub(crate) const REPO: &str = "acme/shop";
 
 /// How long anything may take before the story gives up.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Seconds of a lease: short where the dead must be succeeded soon; long where nobody
 /// dies, since a request gives up in a third of it and the machine may be busy.
-const SHORT: u32 = 3;
+pub(crate) const SHORT: u32 = 3;
 const PATIENT: u32 = 15;
 
 /// How often the server is killed.
 const KILLS: u32 = 20;
 
 /// The program, an emulator, and a repository.
-struct World {
-    emulator: Emulator,
-    people: People,
+pub(crate) struct World {
+    pub(crate) emulator: Emulator,
+    pub(crate) people: People,
     token: String,
     http: reqwest::Client,
     folder: tempfile::TempDir,
     database: Option<String>,
-    server: Option<Child>,
+    server: Mutex<Option<Child>>,
     port: u16,
 }
 
 impl World {
-    async fn build(database: Option<String>, lease: u32) -> Self {
+    pub(crate) async fn build(database: Option<String>, lease: u32) -> Self {
         let now = Arc::new(|| SystemClock.now().0);
         let emulator = Emulator::start(jury::emulator::Config::new(now)).await.unwrap();
         let people = emulator.people();
@@ -74,14 +74,14 @@ impl World {
             emulator.api_url()
         );
         std::fs::write(folder.path().join("jury.toml"), config).unwrap();
-        let mut world = Self {
+        let world = Self {
             emulator,
             people,
             token,
             http: reqwest::Client::new(),
             folder,
             database,
-            server: None,
+            server: Mutex::new(None),
             port,
         };
         world.start().await;
@@ -92,11 +92,11 @@ impl World {
         world
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    async fn start(&mut self) {
+    pub(crate) async fn start(&self) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jury"));
         command
             .args(["serve", "--config"])
@@ -114,7 +114,7 @@ impl World {
         if let Some(url) = &self.database {
             command.env("DATABASE_URL", url);
         }
-        self.server = Some(command.spawn().unwrap());
+        *self.server.lock().unwrap() = Some(command.spawn().unwrap());
         let ready = format!("http://127.0.0.1:{}/readyz", self.port);
         self.until("the server is ready", async || {
             self.http
@@ -126,8 +126,8 @@ impl World {
         .await;
     }
 
-    fn kill(&mut self) {
-        let mut server = self.server.take().unwrap();
+    pub(crate) fn kill(&self) {
+        let mut server = self.server.lock().unwrap().take().unwrap();
         server.kill().unwrap(); // SIGKILL
         server.wait().unwrap();
     }
@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    async fn read(&self, path: &str) -> Value {
+    pub(crate) async fn read(&self, path: &str) -> Value {
         let url = format!("{}{path}", self.emulator.api_url());
         self.http
             .get(url)
@@ -219,7 +219,7 @@ impl World {
             .any(|run| run["status"] == "completed")
     }
 
-    async fn runs(&self, head: &str) -> Vec<Value> {
+    pub(crate) async fn runs(&self, head: &str) -> Vec<Value> {
         let listed = self
             .read(&format!("/repos/{REPO}/commits/{head}/check-runs?filter=all"))
             .await;
@@ -229,7 +229,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        if let Some(server) = &mut self.server {
+        if let Ok(Some(server)) = self.server.get_mut().map(Option::as_mut) {
             let _ = server.kill();
             let _ = server.wait();
         }
@@ -278,7 +278,7 @@ async fn three_replicas_on_one_database_say_everything_once() {
 /// Twenty pull requests; during each the server is killed at another point of its
 /// work and started again. Every head ends with one right check and one review.
 async fn killed_over_and_over(database: Option<String>) {
-    let mut world = World::build(database, SHORT).await;
+    let world = World::build(database, SHORT).await;
     let (mut heads, mut unfinished) = (Vec::new(), 0);
     for round in 0..KILLS {
         let (number, head) = world.open_faulty(&format!("feature-{round}"));
@@ -316,12 +316,12 @@ async fn killed_twenty_times_on_postgres_nothing_is_lost_and_nothing_said_twice(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn told_to_stop_it_finishes_and_the_next_start_goes_on() {
-    let mut world = World::build(None, SHORT).await;
+    let world = World::build(None, SHORT).await;
     let heads: Vec<(u64, String)> = (0..6)
         .map(|round| world.open_faulty(&format!("feature-{round}")))
         .collect();
     world.emulator.hooks().wait_quiet().await;
-    let mut server = world.server.take().unwrap();
+    let mut server = world.server.lock().unwrap().take().unwrap();
     let stopped = Command::new("kill")
         .args(["-TERM", &server.id().to_string()])
         .status()
