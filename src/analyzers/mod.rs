@@ -7,6 +7,8 @@
 mod added;
 mod conflict_markers;
 mod debug_leftovers;
+mod json;
+mod lockfiles;
 mod migrations;
 mod risky_files;
 mod secrets;
@@ -20,6 +22,7 @@ use crate::ports::analyzer::Analyzer;
 
 pub use conflict_markers::ConflictMarkers;
 pub use debug_leftovers::DebugLeftovers;
+pub use lockfiles::Lockfiles;
 pub use migrations::Migrations;
 pub use risky_files::RiskyFiles;
 pub use secrets::Secrets;
@@ -33,6 +36,7 @@ pub fn all() -> Vec<Box<dyn Analyzer>> {
         Box::new(TrojanSource),
         Box::new(ConflictMarkers),
         Box::new(RiskyFiles),
+        Box::new(Lockfiles),
         Box::new(Migrations),
         Box::new(TestGap),
         Box::new(DebugLeftovers),
