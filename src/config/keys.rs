@@ -128,3 +128,14 @@ pub(super) const OTHER_VARIABLES: &[&str] = &[
     "JURY_LOG",
     "JURY_LOG_FORMAT",
 ];
+
+/// Variables that hold a secret itself, and the key that they stand for.
+pub(super) const SECRET_VARIABLES: &[(&str, &str)] = &[
+    ("JURY_GITHUB_WEBHOOK_SECRET", "github.webhook_secret_file"),
+    ("JURY_GITHUB_PRIVATE_KEY", "github.private_key_file"),
+];
+
+/// Variables of those who work on Jury: its checks, its emulator, its tests. The server
+/// does not read them and does not mind them.
+pub(super) const DEVELOPERS_VARIABLES: &[&str] =
+    &["JURY_CI_CACHE", "JURY_EMULATOR_RECORD", "JURY_WEBHOOK_EXAMPLES"];

@@ -2,8 +2,9 @@
 //!
 //! Reading is pure: the environment, the flags and a way to read files come in, a
 //! [`Config`] or the list of faults comes out. Every fault says where it is and how
-//! to mend it; none repeats a secret. A key nobody knows is a fault, since a typo
-//! in a gate that is silently ignored opens the gate.
+//! to mend it; none repeats a secret. A key or a `JURY_…` variable nobody knows is a
+//! fault, since a typo in a gate that is silently ignored opens the gate. What is only
+//! the consequence of a fault is not told: a file that cannot be read lacks every key.
 
 mod keys;
 mod secrets;
@@ -206,9 +207,7 @@ fn finish<T>(values: Values, made: Option<T>) -> Result<Loaded<T>, ConfigError> 
             value,
             warnings: values.warnings,
         }),
-        _ => Err(ConfigError(
-            values.faults.into_iter().map(|Fault(line)| line).collect(),
-        )),
+        _ => Err(ConfigError(values.told())),
     }
 }
 
@@ -223,14 +222,16 @@ fn collect(inputs: &Inputs<'_>) -> Values {
     match (inputs.read)(&path) {
         Ok(content) => match String::from_utf8(content.bytes) {
             Ok(text) => values.add_file(&path, &text),
-            Err(_) => values
-                .faults
-                .push(Fault(format!("{}: not UTF-8 text", path.display()))),
+            Err(error) => {
+                let sound = error.utf8_error().valid_up_to();
+                let line = 1 + error.as_bytes()[..sound].iter().filter(|b| **b == b'\n').count();
+                values.unread(Fault(format!("{}:{line}: not UTF-8 text", path.display())));
+            }
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => {}
         Err(error) => {
             let what = format!("{}: the configuration cannot be read: {error}", path.display());
-            values.faults.push(Fault(what));
+            values.unread(Fault(what));
         }
     }
     values.add_variables(inputs.env);
@@ -301,9 +302,10 @@ fn storage(values: &mut Values, inputs: &Inputs<'_>) -> Option<Storage> {
         None => default_data(inputs),
     };
     if data.is_none() {
-        values.faults.push(Fault(
+        values.missing(
+            "server.data",
             "there is no folder to keep data in: give --data DIR, or set XDG_STATE_HOME or HOME".to_owned(),
-        ));
+        );
     }
     let database = match variable(inputs, "DATABASE_URL") {
         None => Some(Database::Sqlite),
@@ -346,16 +348,12 @@ fn github(values: &mut Values, inputs: &Inputs<'_>) -> Option<GitHub> {
     let app_id = values
         .get("github.app_id")
         .map(|_| values.number("github.app_id", 0));
-    if app_id.is_none()
-        && !values
-            .faults
-            .iter()
-            .any(|Fault(line)| line.contains("`github.app_id`"))
-    {
-        values.faults.push(Fault(
+    if app_id.is_none() {
+        values.missing(
+            "github.app_id",
             "the App's id is missing: set `app_id` in [github] or JURY_GITHUB_APP_ID (it is on the App's settings page)"
                 .to_owned(),
-        ));
+        );
     }
     let private_key = secrets::private_key(values, inputs);
     let webhook_secret = secrets::webhook_secret(values, inputs);

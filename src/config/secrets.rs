@@ -104,9 +104,8 @@ fn secret(which: &Secret, values: &mut Values, inputs: &Inputs<'_>) -> Option<(S
     }
     let Some(file) = file else {
         let file_key = key.trim_start_matches("github.");
-        values.faults.push(Fault(format!(
-            "{name} is missing: set `{file_key}` in [github] or {direct} ({from})"
-        )));
+        let what = format!("{name} is missing: set `{file_key}` in [github] or {direct} ({from})");
+        values.missing(key, what);
         return None;
     };
     let path = beside(&file.origin, Path::new(file.text()));

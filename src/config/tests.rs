@@ -296,7 +296,7 @@ fn text_that_is_not_toml_is_an_error_with_its_line() {
     }
     let mut world = World::complete();
     world.files.insert("jury.toml".into(), (vec![0xff], false));
-    assert_eq!(world.faults(), ["jury.toml: not UTF-8 text"]);
+    assert_eq!(world.faults(), ["jury.toml:1: not UTF-8 text"]);
 }
 
 #[test]
@@ -316,6 +316,93 @@ fn every_fault_is_told_at_once() {
         .file("jury.toml", "[server]\nlisten = 1\n[oops]\n")
         .faults();
     assert_eq!(faults.len(), 6, "{faults:#?}");
+    assert!(
+        faults[0].starts_with("jury.toml:"),
+        "what is written wrong comes first: {faults:#?}"
+    );
+}
+
+#[test]
+fn what_is_only_the_consequence_of_a_fault_is_not_told() {
+    let one = |world: World, what: &str| {
+        let faults = world.faults();
+        assert!(
+            faults.len() == 1 && faults[0].contains(what),
+            "{what}: {faults:#?}"
+        );
+    };
+    let bare = World::default;
+    // A file that is lost as a whole lacks every key, and it is the file that is to be mended.
+    for (text, what) in [
+        ("[server\nlisten = \n= 3", "jury.toml:1: "),
+        (
+            "[github]\napp_id = 1\nprivate_key_file = \"a\nwebhook_secret_file = \"b\"",
+            "jury.toml:3: ",
+        ),
+    ] {
+        one(bare().file("jury.toml", text), what);
+    }
+    let mut latin = bare();
+    latin
+        .files
+        .insert("jury.toml".into(), (b"# a\n# caf\xe9".to_vec(), false));
+    one(latin, "jury.toml:2: not UTF-8 text");
+    let mut gone = bare();
+    gone.flags.config = Some("gone.toml".into());
+    one(gone, "gone.toml: the configuration cannot be read");
+    // A key that was written wrong is not missing as well.
+    let table =
+        |name: &str| format!("[{name}]\napp_id = 7\nprivate_key_file = \"k\"\nwebhook_secret_file = \"s\"");
+    one(
+        bare().env("HOME", "/h").file("jury.toml", &table("githb")),
+        "did you mean `github`?",
+    );
+    one(
+        bare().env("HOME", "/h").file("jury.toml", &table("app")),
+        "unknown key `app`",
+    );
+    let without = |name: &str| World::complete().without(name);
+    let no_id = || without("JURY_GITHUB_APP_ID");
+    one(
+        no_id().file("jury.toml", "[github]\nap_id = 7"),
+        "did you mean `app_id`?",
+    );
+    one(no_id().file("jury.toml", "app_id = 7"), "it belongs in [github]");
+    one(
+        no_id().file("jury.toml", "[server]\napp_id = 7"),
+        "it belongs in [github]",
+    );
+    one(
+        no_id().file("jury.toml", "github = 7"),
+        "`github` must be a table",
+    );
+    one(
+        no_id().env("JURY_GITHUB_APP_ID", "seven"),
+        "must be a whole number",
+    );
+    one(
+        no_id().env("JURY_GITHUB_APPID", "7"),
+        "did you mean JURY_GITHUB_APP_ID?",
+    );
+    one(
+        without("JURY_GITHUB_PRIVATE_KEY").file("jury.toml", "[github]\nprivate_key_file = 7"),
+        "must be a string",
+    );
+    one(
+        bare().env("HOME", "/h").env("JURY_CONFG", "a.toml"),
+        "did you mean JURY_CONFIG?",
+    );
+    one(
+        without("JURY_GITHUB_PRIVATE_KEY").env("JURY_GITHUB_PRIVAT_KEY", "x"),
+        "did you mean JURY_GITHUB_PRIVATE_KEY?",
+    );
+    one(
+        without("HOME").file("jury.toml", "[server]\ndate = \"d\""),
+        "did you mean `data`?",
+    );
+    // What is missing for a reason of its own is.
+    let two = no_id().file("jury.toml", "[server]\nlisten = 1").faults();
+    assert_eq!(two.len(), 2, "{two:#?}");
 }
 
 #[test]
@@ -425,14 +512,76 @@ fn a_key_that_everybody_may_read_is_warned_of() {
 }
 
 #[test]
-fn a_variable_nobody_knows_is_warned_of() {
-    let world = World::complete()
-        .env("JURY_GITHUB_APPID", "1")
-        .env("JURY_LOG", "debug");
-    assert_eq!(
-        world.warnings(),
-        ["the variable JURY_GITHUB_APPID means nothing to Jury; did you mean JURY_GITHUB_APP_ID?"]
-    );
+fn a_variable_nobody_knows_is_an_error_as_a_key_is() {
+    for (name, expected) in [
+        (
+            "JURY_GITHUB_APPID",
+            "JURY_GITHUB_APPID: Jury knows no such variable; did you mean JURY_GITHUB_APP_ID?",
+        ),
+        (
+            "JURY_POLICY_GATES",
+            "JURY_POLICY_GATES: Jury knows no such variable; did you mean JURY_POLICY_GATE?",
+        ),
+        (
+            "JURY_GATE",
+            "JURY_GATE: Jury knows no such variable; did you mean JURY_POLICY_GATE?",
+        ),
+        (
+            "JURY_LISTEN",
+            "JURY_LISTEN: Jury knows no such variable; did you mean JURY_SERVER_LISTEN?",
+        ),
+        (
+            "JURY_XYZZY",
+            "JURY_XYZZY: Jury knows no such variable; unset it (those that begin with JURY_ are Jury's)",
+        ),
+        (
+            "jury_policy_gate",
+            "jury_policy_gate: Jury knows no such variable; did you mean JURY_POLICY_GATE?",
+        ),
+        (
+            "JURY_SERVER_PORT",
+            "JURY_SERVER_PORT: Jury knows no such variable; unset it (those that begin with JURY_ are Jury's)",
+        ),
+        (
+            "JURY_",
+            "JURY_: Jury knows no such variable; unset it (those that begin with JURY_ are Jury's)",
+        ),
+    ] {
+        assert_eq!(World::complete().env(name, "1").faults(), [expected]);
+        assert!(
+            World::complete().env(name, " ").with(load).is_ok(),
+            "empty is not set"
+        );
+    }
+    let migrating = World::default().env("HOME", "/h").env("JURY_SERVER_DATAS", "d");
+    assert!(migrating.with(load_storage).is_err());
+}
+
+#[test]
+fn variables_that_others_set_are_no_slips() {
+    let world = [
+        ("JURY_LOG", "debug"),
+        ("JURY_CI_CACHE", "/tmp/c"),
+        ("JURY_EMULATOR_RECORD", "r"),
+        ("JURYRIG", "1"),
+        ("MY_JURY_X", "1"),
+        ("jury_duty", "yes"),
+        // Kubernetes, for services named "jury" and "jury-server".
+        ("JURY_SERVICE_HOST", "10.0.0.1"),
+        ("JURY_SERVICE_PORT", "8080"),
+        ("JURY_SERVICE_PORT_HTTP", "8080"),
+        ("JURY_PORT", "tcp://10.0.0.1:8080"),
+        ("JURY_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
+        ("JURY_PORT_8080_TCP_PROTO", "tcp"),
+        ("JURY_PORT_8080_TCP_PORT", "8080"),
+        ("JURY_PORT_8080_TCP_ADDR", "10.0.0.1"),
+        ("JURY_SERVER_SERVICE_HOST", "10.0.0.1"),
+        ("JURY_SERVER_PORT", "tcp://10.0.0.1:8080"),
+        ("JURY_SERVER_PORT_8080_TCP_PORT", "8080"),
+    ]
+    .into_iter()
+    .fold(World::complete(), |world, (name, value)| world.env(name, value));
+    assert_eq!(world.warnings(), Vec::<String>::new());
 }
 
 #[test]

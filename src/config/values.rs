@@ -18,7 +18,9 @@ use crate::domain::{
     words::nearest,
 };
 
-use super::keys::{KEYS, Key, Kind, OTHER_VARIABLES, POLICY, policy_variables};
+use super::keys::{
+    DEVELOPERS_VARIABLES, KEYS, Key, Kind, OTHER_VARIABLES, POLICY, SECRET_VARIABLES, policy_variables,
+};
 
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +71,54 @@ pub(super) struct Values {
     pub(super) policy: PolicyPatch,
     pub(super) faults: Vec<Fault>,
     pub(super) warnings: Vec<String>,
+    /// Faults that are told only where no other accounts for them, by the key's path.
+    missing: Vec<(&'static str, Fault)>,
+    /// Paths of keys whose value was lost to a fault that is told.
+    lost: BTreeSet<String>,
+    /// Whether the file was lost as a whole.
+    unread: bool,
 }
 
 impl Values {
+    /// The faults as lines: what is written wrong, then what is missing, unless it is
+    /// missing only because of the former.
+    pub(super) fn told(self) -> Vec<String> {
+        let missing = self
+            .missing
+            .into_iter()
+            .filter(|(path, _)| !self.unread && !self.lost.contains(*path))
+            .map(|(_, fault)| fault);
+        let all = self.faults.into_iter().chain(missing);
+        all.map(|Fault(line)| line).collect()
+    }
+
+    /// The file's content cannot be known.
+    pub(super) fn unread(&mut self, fault: Fault) {
+        self.unread = true;
+        self.faults.push(fault);
+    }
+
+    /// The key at `path` is needed and nobody gives it.
+    pub(super) fn missing(&mut self, path: &'static str, what: String) {
+        self.missing.push((path, Fault(what)));
+    }
+
+    /// `name` was written where no such key is: whichever key it was meant for is lost.
+    fn lose(&mut self, table: Option<&str>, name: &str) {
+        let meant = |key: &&Key| match table {
+            _ if key.name == name => true,
+            Some(table) => key.table == table && nearest(name, [key.name]).is_some(),
+            None => false,
+        };
+        self.lost.extend(KEYS.iter().filter(meant).map(Key::path));
+    }
+
+    /// A whole table was lost, by its name or one near to it.
+    fn lose_table(&mut self, name: &str) {
+        let meant = |key: &&Key| !key.table.is_empty() && nearest(name, [key.table]).is_some();
+        self.lost.extend(KEYS.iter().filter(meant).map(Key::path));
+    }
+
     /// Adds what a configuration file says.
     pub(super) fn add_file(&mut self, path: &Path, text: &str) {
         let at = |span: Range<usize>| Origin::File {
@@ -79,12 +126,14 @@ impl Values {
             line: line_of(text, span.start),
         };
         let (document, errors) = DeTable::parse_recoverable(text);
-        if !errors.is_empty() {
-            // A document that does not parse is not interpreted any further.
-            self.faults.extend(errors.iter().take(3).map(|error| {
-                let message = error.message().lines().next().unwrap_or("not TOML");
-                Fault::at(&at(error.span().unwrap_or_default()), message)
-            }));
+        // A document that does not parse is not interpreted any further, and what the
+        // parser says beyond its first error may be that error's consequence.
+        let first = errors
+            .iter()
+            .min_by_key(|error| error.span().map_or(0, |span| span.start));
+        if let Some(error) = first {
+            let message = error.message().lines().next().unwrap_or("not TOML");
+            self.unread(Fault::at(&at(error.span().unwrap_or_default()), message));
             return;
         }
         for (name, value) in document.get_ref() {
@@ -101,11 +150,21 @@ impl Values {
             } else if tables().any(|table| table == name) {
                 match value.get_ref() {
                     DeValue::Table(entries) => self.add_table(name, entries, &at),
-                    other => self.fault(&origin, wrong_kind(name, "a table", other)),
+                    other => {
+                        self.fault(&origin, wrong_kind(name, "a table", other));
+                        self.lose_table(name);
+                    }
                 }
             } else {
                 let known = tables().chain(top_level()).chain([POLICY]);
                 self.fault(&origin, unknown(name, known));
+                self.lose(Some(""), name);
+                if let DeValue::Table(entries) = value.get_ref() {
+                    self.lose_table(name);
+                    for name in entries.keys() {
+                        self.lose(None, name.get_ref().as_ref());
+                    }
+                }
             }
         }
     }
@@ -119,6 +178,7 @@ impl Values {
                 None => {
                     let known = KEYS.iter().filter(|key| key.table == table).map(|key| key.name);
                     self.fault(&origin, format!("[{table}]: {}", unknown(name, known)));
+                    self.lose(Some(table), name);
                 }
             }
         }
@@ -142,7 +202,10 @@ impl Values {
         };
         match entries {
             Ok(entries) => self.put(key, entries, origin),
-            Err(what) => self.fault(&origin, what),
+            Err(what) => {
+                self.fault(&origin, what);
+                self.lost.insert(key.path());
+            }
         }
     }
 
@@ -173,25 +236,45 @@ impl Values {
                 Err(error) => self.fault(&Origin::Variable(name.clone()), error.message),
             }
         }
-        let mut variables: Vec<String> = KEYS.iter().map(Key::variable).collect();
-        variables.extend(policy.into_iter().map(|(name, _)| name));
-        let known = || {
-            variables
-                .iter()
-                .map(String::as_str)
-                .chain(OTHER_VARIABLES.iter().copied())
-        };
-        let ours = ["JURY_SERVER_", "JURY_GITHUB_", "JURY_LIMITS_", "JURY_POLICY_"];
-        for name in env
-            .keys()
-            .filter(|name| ours.iter().any(|ours| name.starts_with(ours)))
-        {
-            if !known().any(|variable| variable == name) {
-                let hint = nearest(name, known()).map(|close| format!("; did you mean {close}?"));
-                let hint = hint.unwrap_or_default();
-                self.warnings
-                    .push(format!("the variable {name} means nothing to Jury{hint}"));
+        self.refuse_unknown_variables(env, policy.into_iter().map(|(name, _)| name).collect());
+    }
+
+    /// Whatever begins with `JURY_` is meant for Jury: a name that it does not know is a
+    /// slip, as an unknown key of the file is. Only what others set by rote is passed over.
+    fn refuse_unknown_variables(&mut self, env: &BTreeMap<String, String>, policy: Vec<String>) {
+        let keys: Vec<String> = KEYS.iter().map(Key::variable).chain(policy).collect();
+        let known: BTreeSet<&str> = keys
+            .iter()
+            .map(String::as_str)
+            .chain(OTHER_VARIABLES.iter().copied())
+            .collect();
+        for (name, value) in env.iter().filter(|(_, value)| !value.trim().is_empty()) {
+            let upper = name.to_ascii_uppercase();
+            // Names in small letters are other programs' as well, unless they are ours but for that.
+            let ours = name.starts_with("JURY_") || known.contains(upper.as_str());
+            if !ours
+                || known.contains(name.as_str())
+                || DEVELOPERS_VARIABLES.contains(&name.as_str())
+                || is_service_link(name, value)
+            {
+                continue;
             }
+            let shown: String = name.chars().take(64).flat_map(char::escape_default).collect();
+            let close = nearest_variable(&upper, &known);
+            self.faults.push(Fault(match close {
+                Some(close) => format!("{shown}: Jury knows no such variable; did you mean {close}?"),
+                None => format!(
+                    "{shown}: Jury knows no such variable; unset it (those that begin with JURY_ are Jury's)"
+                ),
+            }));
+            // The file that it was to name was not read.
+            self.unread |= close == Some("JURY_CONFIG");
+            let meant = KEYS.iter().filter(|key| Some(key.variable().as_str()) == close);
+            self.lost.extend(meant.map(Key::path));
+            let secrets = SECRET_VARIABLES
+                .iter()
+                .filter(|(variable, _)| Some(*variable) == close);
+            self.lost.extend(secrets.map(|(_, path)| (*path).to_owned()));
         }
     }
 
@@ -211,6 +294,7 @@ impl Values {
             {
                 let what = format!("`{}` must be a whole number from {least} to {most}", key.path());
                 self.fault(&origin, what);
+                self.lost.insert(key.path());
                 return;
             }
         }
@@ -232,6 +316,43 @@ impl Values {
     }
 }
 
+/// The variable that `name` is most likely a slip of: one that only lacks its table, or
+/// one that is near without what all of them begin with.
+fn nearest_variable<'a>(name: &str, known: &BTreeSet<&'a str>) -> Option<&'a str> {
+    let rest = name.strip_prefix("JURY_").filter(|rest| !rest.is_empty())?;
+    let of = |known: &'a str| known.strip_prefix("JURY_").unwrap_or(known);
+    let whole = known.iter().copied().find(|known| {
+        of(known)
+            .strip_suffix(rest)
+            .is_some_and(|table| table.is_empty() || table.ends_with('_'))
+    });
+    whole.or_else(|| {
+        let close = nearest(rest, known.iter().copied().map(of))?;
+        known.iter().copied().find(|known| of(known) == close)
+    })
+}
+
+/// Whether it is one of the variables that Kubernetes ("Discovering services") and
+/// Docker's links set in every container for a service named `jury` or `jury-…`.
+fn is_service_link(name: &str, value: &str) -> bool {
+    let name = name.strip_prefix("JURY").unwrap_or(name);
+    let address = ["tcp://", "udp://", "sctp://"]
+        .iter()
+        .any(|scheme| value.starts_with(scheme));
+    let of_port = name.rsplit_once("_PORT_").is_some_and(|(_, rest)| {
+        let mut parts = rest.splitn(3, '_');
+        let number = parts.next().is_some_and(|port| port.parse::<u16>().is_ok());
+        let protocol = matches!(parts.next(), Some("TCP" | "UDP" | "SCTP"));
+        let what = matches!(parts.next(), None | Some("ADDR" | "PORT" | "PROTO"));
+        number && protocol && what
+    });
+    name.ends_with("_SERVICE_HOST")
+        || name.ends_with("_SERVICE_PORT")
+        || name.contains("_SERVICE_PORT_")
+        || of_port
+        || (name.ends_with("_PORT") && address)
+}
+
 fn find(table: &str, name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.table == table && key.name == name)
 }
@@ -243,9 +364,11 @@ fn top_level() -> impl Iterator<Item = &'static str> {
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let shown: String = name.chars().take(64).flat_map(char::escape_default).collect();
     let known: BTreeSet<&str> = known.collect();
-    match nearest(name, known.iter().copied()) {
-        Some(close) => format!("unknown key `{shown}`; did you mean `{close}`?"),
-        None => {
+    let elsewhere = KEYS.iter().find(|key| key.name == name && !key.table.is_empty());
+    match (elsewhere, nearest(name, known.iter().copied())) {
+        (Some(key), _) => format!("unknown key `{shown}` here; it belongs in [{}]", key.table),
+        (None, Some(close)) => format!("unknown key `{shown}`; did you mean `{close}`?"),
+        (None, None) => {
             let known: Vec<&str> = known.into_iter().collect();
             format!("unknown key `{shown}`; known are {}", known.join(", "))
         }
