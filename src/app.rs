@@ -1,6 +1,7 @@
 //! Wires the parts together and decides nothing.
 
 mod demo;
+mod inbox_sink;
 mod review;
 pub mod serve;
 pub mod system;

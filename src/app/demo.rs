@@ -25,7 +25,7 @@ use crate::{
 
 use super::{
     serve::{self, Parts, Running},
-    system::{SystemClock, SystemIds, random},
+    system::{self, SystemClock, SystemIds, random},
 };
 use story::{OWNER, REPO, Story};
 
@@ -38,7 +38,10 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitCode, Fault> {
         .enable_all()
         .build()
         .map_err(|e| Fault::new(format!("cannot start: {e}")))?;
-    runtime.block_on(demo(args))
+    runtime.block_on(async {
+        system::outlive_file_limits();
+        demo(args).await
+    })
 }
 
 /// One line of the story, unless only the document is wanted.

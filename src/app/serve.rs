@@ -2,7 +2,6 @@
 
 use std::{fs::File, net::SocketAddr, path::Path, process::ExitCode, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 
 use crate::{
@@ -13,17 +12,15 @@ use crate::{
     forge::github::{GitHub, GitHubConfig},
     ports::{clock::Clock, ids::Ids},
     server::{self, Face, ServeLimits, Shutdown, WebhookKey, WebhookLimits},
-    services::{
-        Context, Settings,
-        accept_delivery::{AcceptError, Accepted, DeliverySink, NewDelivery},
-        heavy::Heavy,
-        work,
-    },
-    store::{self, Db, Inbox, InboxWriter, Schema, StoreError, Task},
+    services::{Context, Settings, heavy::Heavy, work},
+    store::{Db, Inbox, InboxWriter, Schema, StoreError, Task},
     telemetry::{self, metrics::Metrics},
 };
 
-use super::system::{SystemClock, SystemIds, random};
+use super::{
+    inbox_sink::InboxSink,
+    system::{self, SystemClock, SystemIds, random},
+};
 
 /// Why the server does not start; words for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +68,7 @@ pub(super) fn run(args: ServeArgs) -> Result<ExitCode, Fault> {
     telemetry::logs::install().map_err(|error| Fault::new(error.to_string()))?;
     let metrics = Metrics::install().map_err(|error| Fault::new(error.to_string()))?;
     runtime()?.block_on(async {
+        system::outlive_file_limits();
         let shutdown = Shutdown::new();
         shutdown
             .on_signals()
@@ -104,6 +102,7 @@ pub(super) fn run(args: ServeArgs) -> Result<ExitCode, Fault> {
 pub(super) fn migrate(args: MigrateArgs) -> Result<ExitCode, Fault> {
     let storage = loaded(args.into(), config::load_storage)?;
     runtime()?.block_on(async {
+        system::outlive_file_limits();
         let db = open(&storage)
             .await
             .map_err(|error| Fault::new(error.to_string()))?;
@@ -129,7 +128,7 @@ fn loaded<T>(
     flags: Flags,
     load: impl FnOnce(&Inputs<'_>) -> Result<Loaded<T>, ConfigError>,
 ) -> Result<T, Fault> {
-    let env = std::env::vars().collect();
+    let env = system::environment()?;
     let loaded = load(&Inputs {
         env: &env,
         flags,
@@ -266,10 +265,7 @@ pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError>
         .local_addr()
         .map_err(|error| StartError(error.to_string()))?;
     let router = server::router(Face {
-        sink: Arc::new(InboxSink {
-            inbox,
-            context: context.clone(),
-        }),
+        sink: Arc::new(InboxSink::new(inbox, context.clone())),
         key,
         limits: WebhookLimits {
             in_flight: config.limits.body_bytes_in_flight,
@@ -332,36 +328,5 @@ impl Running {
     pub async fn stop(self) {
         self.shutdown.request();
         self.finish().await;
-    }
-}
-
-/// The inbox behind the webhook face.
-struct InboxSink {
-    inbox: Inbox,
-    context: Context,
-}
-
-#[async_trait]
-impl DeliverySink for InboxSink {
-    async fn accept(&self, delivery: NewDelivery) -> Result<Accepted, AcceptError> {
-        let accepted = self
-            .inbox
-            .accept(store::NewDelivery {
-                id: delivery.id,
-                event: delivery.event,
-                body: delivery.body,
-                received_at: self.context.now(),
-            })
-            .await
-            .map_err(|error| AcceptError(error.to_string()))?;
-        Ok(match accepted {
-            store::Accepted::Stored => Accepted::Stored,
-            store::Accepted::Repeat => Accepted::Repeated,
-            store::Accepted::Requeued => Accepted::Requeued,
-        })
-    }
-
-    async fn is_ready(&self) -> bool {
-        self.context.db.ping().await.is_ok()
     }
 }

@@ -19,15 +19,16 @@ pub(super) async fn health() -> &'static str {
     "alive\n"
 }
 
-/// `GET /readyz`: deliveries can be taken, i.e. the database answers and we are not
-/// stopping.
+/// `GET /readyz`: deliveries can be taken, i.e. one can be stored now and we
+/// are not stopping.
 pub(super) async fn ready(State(face): State<Arc<Face>>) -> (StatusCode, &'static str) {
     if face.shutdown.is_requested() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
     }
     match tokio::time::timeout(READY_TIME, face.sink.is_ready()).await {
         Ok(true) => (StatusCode::OK, "ready\n"),
-        Ok(false) | Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n"),
+        Ok(false) => (StatusCode::SERVICE_UNAVAILABLE, "cannot store deliveries now\n"),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n"),
     }
 }
 

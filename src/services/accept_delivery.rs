@@ -47,6 +47,7 @@ pub trait DeliverySink: Send + Sync {
     /// neither loses nor doubles a delivery: it is stored or it is not.
     async fn accept(&self, delivery: NewDelivery) -> Result<Accepted, AcceptError>;
 
-    /// Whether a delivery could be stored now, i.e. the database answers.
+    /// Whether a delivery could be stored now. Who answers may do so from what was found
+    /// out a few seconds ago.
     async fn is_ready(&self) -> bool;
 }

@@ -57,6 +57,8 @@ fn postgres(code: &str, text: String) -> StoreError {
     match code {
         // Serialization failure, deadlock, lock not available, query cancelled.
         "40001" | "40P01" | "55P03" | "57014" => StoreError::Transient(text),
+        // A standby, or a primary that is becoming one: another takes its place.
+        "25006" => StoreError::Transient(text),
         // Connection lost, too many connections or out of memory, server going down.
         _ if code.starts_with("08") || code.starts_with("53") || code.starts_with("57P") => {
             StoreError::Transient(text)

@@ -23,6 +23,7 @@ pub mod inbox;
 pub mod jobs;
 pub mod keys;
 pub mod passes;
+mod probe;
 pub mod reviews;
 pub mod spaces;
 pub mod tasks;

@@ -13,6 +13,7 @@ mod inbox;
 mod jobs;
 mod opening;
 mod passes;
+mod probe;
 mod spaces;
 mod wants;
 

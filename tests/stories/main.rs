@@ -7,6 +7,7 @@ mod busy;
 mod deliveries;
 mod examples;
 mod faults;
+mod full_disk;
 #[path = "../support/postgres.rs"]
 mod postgres;
 mod publishing;
