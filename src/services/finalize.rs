@@ -23,8 +23,10 @@ use crate::{
 use super::{Context, Failure, review::policy_or_end, review_change, want_check};
 
 /// Said while a finished pass waits for its publication to be approved.
-const AWAITS_APPROVAL: &str = "The review is done and waits for its publication to be approved, as the policy \
-    asks (`publish = \"ask\"`). Approving comes with a later release; until then set `publish = \"auto\"`.";
+const AWAITS_APPROVAL: &str = "Waiting for approval to publish the review. The review is done, and the policy asks \
+    that a person agrees before it is published (publish = \"ask\"). Agreeing comes with a later release of Jury: to \
+    see this review, set publish = \"auto\" in .github/jury.toml on the base branch, or in the server's [policy], and \
+    re-run the check.";
 
 /// Ends the pass with a verdict. Does nothing when the space moved on meanwhile:
 /// the facts then say what is next.

@@ -39,7 +39,9 @@ pub async fn show(ctx: &Context, id: &SpaceId) -> Result<Option<SpaceView>, Stor
         PullState::Closed => tx.latest_finalized(id).await?,
     };
     let standing = match (space.snapshot.state, &pass) {
-        (PullState::Closed, None) => Standing::Waiting("The pull request was closed before it was reviewed."),
+        (PullState::Closed, None) => Standing::Waiting(
+            "The pull request was closed before it was reviewed. Reopening it starts the review.",
+        ),
         _ => want_check::standing(&space, pass.as_ref()),
     };
     let coverage = pass.as_ref().and_then(|pass| pass.coverage.as_ref());

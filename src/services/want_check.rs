@@ -19,8 +19,9 @@ use crate::{
 
 use super::{CHECK_NAME, Context, Failure};
 
-/// Says why a draft is not reviewed.
-const DRAFT: &str = "This pull request is a draft. Jury reviews it when it is marked ready for review.";
+/// Says why a draft is not reviewed, and what happens next.
+const DRAFT: &str = "Waiting for the draft to be ready. Jury reviews this pull request as soon as it is marked \
+    \"Ready for review\"; until then nothing is proved about this head, and the check does not pass.";
 
 /// Said when the forge does not let us take our request for changes back.
 const STUCK: &str = "\n\nAn earlier review of Jury still requests changes, and the forge did not let Jury take it \

@@ -32,7 +32,8 @@ words! {
 pub enum Standing<'a> {
     /// It is being reviewed, or about to be.
     Running,
-    /// It waits for a person; the words say for what (a draft, an approval).
+    /// It waits for a person. The first sentence says for what (a draft, an approval) and
+    /// becomes the title, the others say what happens next and become the summary.
     Waiting(&'a str),
     /// Its pass came to a verdict.
     Finished(&'a PassSnapshot),

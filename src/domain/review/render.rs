@@ -214,7 +214,7 @@ fn headline(snapshot: &PassSnapshot) -> String {
             if live.is_empty() {
                 "Ship: nothing found".to_owned()
             } else {
-                format!("Ship: {} noted, nothing that holds", by_priority(live))
+                format!("Ship: {} noted, nothing to settle", by_priority(live))
             }
         }
     }

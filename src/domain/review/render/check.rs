@@ -31,10 +31,16 @@ pub fn check_text(standing: &Standing<'_>, coverage: Option<&Coverage>) -> Check
     let words = |words: &str| text::inline(&text::truncate_chars(words, 1_000));
     match standing {
         Standing::Running => said("Reviewing", "The review of this head is running.".to_owned()),
-        Standing::Waiting(why) => said(
-            &text::truncate_chars(&text::one_line(why), 200),
-            words(why),
-        ),
+        Standing::Waiting(why) => {
+            let why = text::one_line(why);
+            let (what, next) = why.split_once(". ").unwrap_or((&why, ""));
+            let next = if next.is_empty() {
+                "Until then nothing is proved about this head.".to_owned()
+            } else {
+                words(next)
+            };
+            said(&text::truncate_chars(what.trim_end_matches('.'), 200), next)
+        }
         Standing::TimedOut(gate) => said(
             &unproved_title("The review took too long", *gate),
             "The review hit its time limit, so nothing is proved about this head. Re-run the check to try again."

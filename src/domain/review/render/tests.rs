@@ -201,7 +201,7 @@ fn the_headline_says_why() {
         (
             vec![advisory],
             &complete[..],
-            "Ship: 1 P1 noted, nothing that holds",
+            "Ship: 1 P1 noted, nothing to settle",
         ),
         (
             vec![finding("f1"), open_p0],
@@ -515,7 +515,24 @@ fn the_check_has_words_for_every_standing() {
     let text = |standing| check_text(&standing, None);
     use super::super::check::Standing;
     assert_eq!(text(Standing::Running).title, "Reviewing");
-    assert_eq!(text(Standing::Waiting("a draft")).title, "a draft");
+    let waiting = |why| {
+        let CheckText { title, summary } = text(Standing::Waiting(why));
+        (title, summary)
+    };
+    assert_eq!(
+        waiting("It is a draft. Mark it\nready, @mona."),
+        (
+            "It is a draft".to_owned(),
+            "Mark it ready, @&#8203;mona.".to_owned()
+        )
+    );
+    assert_eq!(
+        waiting("paused"),
+        (
+            "paused".to_owned(),
+            "Until then nothing is proved about this head.".to_owned()
+        )
+    );
     assert_eq!(
         text(Standing::TimedOut(Gate::Required)).title,
         "The review took too long"
