@@ -7,6 +7,7 @@
 mod added;
 mod conflict_markers;
 mod debug_leftovers;
+mod hazard;
 mod json;
 mod lockfiles;
 mod migrations;
@@ -14,6 +15,8 @@ mod risky_files;
 mod secrets;
 mod test_gap;
 mod trojan_source;
+mod workflow_hazards;
+mod yaml;
 
 #[cfg(test)]
 mod doubles;
@@ -28,6 +31,7 @@ pub use risky_files::RiskyFiles;
 pub use secrets::Secrets;
 pub use test_gap::TestGap;
 pub use trojan_source::TrojanSource;
+pub use workflow_hazards::WorkflowHazards;
 
 /// Every built-in analyzer, in the order in which their findings are shown.
 pub fn all() -> Vec<Box<dyn Analyzer>> {
@@ -35,6 +39,7 @@ pub fn all() -> Vec<Box<dyn Analyzer>> {
         Box::new(Secrets),
         Box::new(TrojanSource),
         Box::new(ConflictMarkers),
+        Box::new(WorkflowHazards),
         Box::new(RiskyFiles),
         Box::new(Lockfiles),
         Box::new(Migrations),

@@ -39,6 +39,7 @@ use self::{
 };
 use super::{
     added::{Remark, head_text, is_vendored, new_lines, readable, report},
+    hazard::{HEAVY, also_on},
     secrets,
     test_gap::{is_source, is_test, test_modules},
 };
@@ -46,9 +47,6 @@ use super::{
 /// Finds what debugging left behind in added lines.
 #[derive(Debug, Clone, Copy)]
 pub struct DebugLeftovers;
-
-/// Lines that a remark names before it only counts.
-const NAMED: usize = 8;
 
 /// Longer lines are bundles and tables.
 const LONGEST: usize = 2000;
@@ -139,15 +137,7 @@ fn words(hit: &Hit, others: &[u32]) -> (String, String) {
             "What this branch holds is kept by nobody: no test reaches it. Delete it; the history keeps it.".to_owned(),
         ),
     };
-    if others.is_empty() {
-        return (title, body);
-    }
-    let mut list: Vec<String> = others.iter().take(NAMED).map(u32::to_string).collect();
-    if others.len() > NAMED {
-        list.push(format!("{} more", others.len() - NAMED));
-    }
-    let lines = if others.len() == 1 { "line" } else { "lines" };
-    (title, format!("{body}\n\nAlso on {lines} {}.", list.join(", ")))
+    (title, body + &also_on(others))
 }
 
 /// The line without what makes it a focus, where that is all it takes.
@@ -215,8 +205,10 @@ async fn in_file(
             }
         }
     }
+    let mut heavy = 0;
     for hit in hits {
-        if hit.priority <= Priority::P1 {
+        if hit.priority <= Priority::P1 && heavy < HEAVY {
+            heavy += 1;
             drafts.extend(draft(file, &text, &lines, &hit, &[]));
         } else {
             light.entry(hit.rule).or_default().push(hit);
