@@ -6,6 +6,7 @@
 
 mod added;
 mod conflict_markers;
+mod container_hazards;
 mod debug_leftovers;
 mod hazard;
 mod json;
@@ -24,6 +25,7 @@ mod doubles;
 use crate::ports::analyzer::Analyzer;
 
 pub use conflict_markers::ConflictMarkers;
+pub use container_hazards::ContainerHazards;
 pub use debug_leftovers::DebugLeftovers;
 pub use lockfiles::Lockfiles;
 pub use migrations::Migrations;
@@ -40,6 +42,7 @@ pub fn all() -> Vec<Box<dyn Analyzer>> {
         Box::new(TrojanSource),
         Box::new(ConflictMarkers),
         Box::new(WorkflowHazards),
+        Box::new(ContainerHazards),
         Box::new(RiskyFiles),
         Box::new(Lockfiles),
         Box::new(Migrations),
