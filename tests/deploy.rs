@@ -23,7 +23,10 @@ fn the_manifest_asks_for_what_the_stories_run_with() {
 fn the_manifest_sends_webhooks_where_the_server_takes_them() {
     let asked = manifest();
     let url = asked["hook_attributes"]["url"].as_str().unwrap();
-    assert!(url.starts_with("https://") && url.ends_with("/webhooks/github"), "{url}");
+    assert!(
+        url.starts_with("https://") && url.ends_with("/webhooks/github"),
+        "{url}"
+    );
     assert_eq!(asked["public"], false);
 }
 
