@@ -137,5 +137,9 @@ pub(super) const SECRET_VARIABLES: &[(&str, &str)] = &[
 
 /// Variables of those who work on Jury: its checks, its emulator, its tests. The server
 /// does not read them and does not mind them.
-pub(super) const DEVELOPERS_VARIABLES: &[&str] =
-    &["JURY_CI_CACHE", "JURY_EMULATOR_RECORD", "JURY_WEBHOOK_EXAMPLES"];
+pub(super) const DEVELOPERS_VARIABLES: &[&str] = &[
+    "JURY_CI_CACHE",
+    "JURY_EMULATOR_FAULTS",
+    "JURY_EMULATOR_RECORD",
+    "JURY_WEBHOOK_EXAMPLES",
+];

@@ -200,6 +200,13 @@ impl Emulator {
         self.shared.faults.waiting()
     }
 
+    /// How many requests that met a fault are still under way, whether or not anybody
+    /// waits for them.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.shared.failing()
+    }
+
     /// Stops serving and sending.
     pub fn shutdown(&mut self) {
         self.shared.stop();

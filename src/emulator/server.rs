@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 use aws_lc_rs::digest;
@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) faults: Faults,
     /// Requests whose effect is still to come.
     late: Mutex<Vec<Asked>>,
+    /// Requests that met a fault and have not ended.
+    failing: AtomicUsize,
     requests: AtomicU64,
     stopped: AtomicBool,
 }
@@ -56,6 +58,7 @@ impl Shared {
             record,
             faults: Faults::default(),
             late: Mutex::default(),
+            failing: AtomicUsize::new(0),
             requests: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
         }
@@ -65,6 +68,10 @@ impl Shared {
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.hooks.stop();
+    }
+
+    pub(crate) fn failing(&self) -> usize {
+        self.failing.load(Ordering::Acquire)
     }
 
     /// The state, for as long as it is held. A panic of another holder does not
@@ -108,9 +115,14 @@ async fn handle(
     match shared.faults.meet(&asked.method, &asked.path) {
         None => answer(&shared, asked).await,
         // A task of its own: it goes on when the client hangs up.
-        Some(met) => tokio::spawn(fail(shared, line, asked, met))
-            .await
-            .unwrap_or_else(|_| plain(500, "the emulator is broken")),
+        Some(met) => tokio::spawn(async move {
+            shared.failing.fetch_add(1, Ordering::AcqRel);
+            let answer = fail(shared.clone(), line, asked, met).await;
+            shared.failing.fetch_sub(1, Ordering::AcqRel);
+            answer
+        })
+        .await
+        .unwrap_or_else(|_| plain(500, "the emulator is broken")),
     }
 }
 

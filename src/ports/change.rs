@@ -23,6 +23,9 @@ pub enum ChangeError {
         /// Milliseconds to wait at least, when the forge said so.
         after_ms: Option<i64>,
     },
+    /// The installation is suspended or gone: nothing can be read until it is open again.
+    #[error("the installation is closed: {0}")]
+    Closed(String),
     /// The commit is gone (force-pushed away, pull request deleted).
     #[error("commit {0} is no longer there")]
     Gone(String),

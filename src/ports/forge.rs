@@ -30,9 +30,13 @@ pub enum ForgeError {
     /// The thing does not exist or is not visible to the App.
     #[error("not found: {0}")]
     NotFound(String),
-    /// The App may not: missing permission, suspended or deleted installation, bad key.
+    /// The App may not: missing permission, bad key.
     #[error("not permitted: {0}")]
     Forbidden(String),
+    /// The installation is suspended or gone: nothing of it can be asked until its owner
+    /// opens it again.
+    #[error("the installation is closed: {0}")]
+    Closed(String),
     /// The forge refused the content (422); the messages are its own words.
     #[error("refused: {}", .0.join("; "))]
     Refused(Vec<String>),
@@ -111,6 +115,9 @@ pub trait Forge: Send + Sync {
 
     /// Every installation of the App.
     async fn installations(&self) -> Result<Vec<Installation>, ForgeError>;
+
+    /// An installation as it is now; `None` when it is gone.
+    async fn installation(&self, id: InstallationId) -> Result<Option<Installation>, ForgeError>;
 
     /// Every repository that the installation reaches.
     async fn repositories(&self, installation: InstallationId) -> Result<Vec<Repo>, ForgeError>;

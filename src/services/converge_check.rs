@@ -12,7 +12,7 @@
 use crate::{
     domain::{ids::CheckRunId, space::RepoRef},
     ports::forge::{CheckView, ForgeError},
-    store::{CheckKey, CheckRow, Job},
+    store::{CheckKey, CheckRow, Job, Task},
 };
 
 use super::{Context, Failure, want_check};
@@ -35,7 +35,18 @@ pub async fn sync(ctx: &Context, job: &Job, key: &CheckKey) -> Result<(), Failur
             // Sent in doubt: look again when nothing can arrive late any more.
             ctx.settled(row.intent_at)?;
         }
-        send(ctx, job, &place, &row).await?;
+        match send(ctx, job, &place, &row).await {
+            Ok(()) => {}
+            Err(Failure::Final(reason)) => {
+                // Perhaps the repository went away, and nobody told.
+                let mut tx = ctx.fenced(job).await?;
+                tx.enqueue(&Task::ListRepositories(place.installation), ctx.now())
+                    .await?;
+                tx.commit().await?;
+                return Err(Failure::Final(reason));
+            }
+            Err(other) => return Err(other),
+        }
     }
 }
 

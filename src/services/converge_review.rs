@@ -18,7 +18,7 @@ use crate::{
     store::{Job, ReviewRow, ReviewState},
 };
 
-use super::{Context, Failure, want_check};
+use super::{Context, Failure, intake, want_check};
 
 /// Said when our request for changes is taken back.
 const CLEARED: &str = "What Jury asked for is settled on the current head.";
@@ -65,7 +65,16 @@ async fn send(
     current: bool,
 ) -> Result<(), Failure> {
     if row.state == ReviewState::Sending {
-        let posted = ctx.forge.own_reviews(&space.pull).await?;
+        let posted = match ctx.forge.own_reviews(&space.pull).await {
+            // A copy of the forge may not know of the pull request yet.
+            Err(ForgeError::NotFound(reason)) => {
+                return Err(Failure::Later {
+                    reason,
+                    after_ms: None,
+                });
+            }
+            posted => posted?,
+        };
         if let Some(found) = posted.iter().find(|p| render::carries_marker(&p.body, &row.pass)) {
             return sent(ctx, job, row, found.id).await;
         }
@@ -94,7 +103,7 @@ async fn send(
 
 /// The request failed. What certainly did not happen needs no looking for.
 async fn unsent(ctx: &Context, job: &Job, row: &ReviewRow, error: ForgeError) -> Result<(), Failure> {
-    if let ForgeError::Later { .. } = error {
+    if let ForgeError::Later { .. } | ForgeError::Closed(_) = error {
         let mut tx = ctx.fenced(job).await?;
         tx.forget_review_intent(&row.pass).await?;
         tx.commit().await?;
@@ -126,7 +135,10 @@ async fn refused(
             ..view.clone()
         }
     } else if heard.contains("not part of the pull request") {
-        return drop_review(ctx, job, row, &said).await;
+        // A push whose delivery is still on its way: the new head gets a pass of its own.
+        drop_review(ctx, job, row, &said).await?;
+        intake::reread(ctx, &space.pull).await?;
+        return Ok(());
     } else {
         // The forge does not say which comment it could not place.
         render::demote(view, &(0..view.comments.len()).collect::<Vec<_>>())

@@ -72,6 +72,9 @@ pub(super) async fn take(ctx: &Context, tx: &mut Tx, event: ForgeEvent) -> Resul
             let workspace = remember_workspace(ctx, tx, &account).await?;
             tx.put_installation(installation, &workspace, InstallationState::Suspended)
                 .await?;
+            // Perhaps it was told hours late, and has been opened again since.
+            tx.enqueue(&Task::ReadInstallation(installation), ctx.now())
+                .await?;
             return Ok(Taken::Acted);
         }
         ForgeEvent::RepositoriesRemoved { installation, repos } => {
@@ -125,8 +128,42 @@ pub(super) async fn remember_workspace(
     Ok(workspace)
 }
 
+/// Carries out a `ReadInstallation` job: what an installation is now, the forge is asked.
+/// One that is open is looked through.
+pub async fn read_installation(ctx: &Context, id: InstallationId) -> Result<(), Failure> {
+    let found = match ctx.forge.installation(id).await {
+        Ok(found) => found,
+        // We may not ask: what was said has to do.
+        Err(ForgeError::Forbidden(_)) => return Ok(()),
+        Err(other) => return Err(other.into()),
+    };
+    let Some(found) = found.filter(|found| !found.suspended) else {
+        return found_closed(ctx, id).await;
+    };
+    let mut tx = ctx.db.write().await?;
+    let workspace = remember_workspace(ctx, &mut tx, &found.account).await?;
+    tx.put_installation(id, &workspace, InstallationState::Active)
+        .await?;
+    tx.enqueue(&Task::ListRepositories(id), ctx.now()).await?;
+    tx.commit().await?;
+    ctx.bell.notify_waiters();
+    Ok(())
+}
+
+/// The forge says that an installation is closed, perhaps before a delivery does.
+pub(super) async fn found_closed(ctx: &Context, id: InstallationId) -> Result<(), Failure> {
+    let mut tx = ctx.db.write().await?;
+    if let Some((workspace, _)) = tx.installation(id).await? {
+        tx.put_installation(id, &workspace, InstallationState::Suspended)
+            .await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
 /// Remembers where the repository is now. `None` when the installation is known
-/// to be closed: a late delivery does not open it again.
+/// to be closed: a late delivery does not open it again. But the forge is asked, since
+/// the delivery that opened it may have been missed.
 pub(super) async fn reachable(
     ctx: &Context,
     tx: &mut Tx,
@@ -145,11 +182,20 @@ pub(super) async fn reachable(
     if let Some(known) = tx.known_repo(&place.workspace, place.id).await?
         && (&known.place, &known.login) == (&place, &repo.owner.login)
     {
-        return Ok((known.state == InstallationState::Active).then_some(place));
+        if known.state != InstallationState::Active {
+            tx.enqueue(&Task::ReadInstallation(installation), ctx.now())
+                .await?;
+            return Ok(None);
+        }
+        return Ok(Some(place));
     }
     let workspace = remember_workspace(ctx, tx, &repo.owner).await?;
     match tx.installation(installation).await? {
-        Some((_, state)) if state != InstallationState::Active => return Ok(None),
+        Some((_, state)) if state != InstallationState::Active => {
+            tx.enqueue(&Task::ReadInstallation(installation), ctx.now())
+                .await?;
+            return Ok(None);
+        }
         Some(_) => {}
         None => {
             tx.put_installation(installation, &workspace, InstallationState::Active)
@@ -201,7 +247,9 @@ pub(super) async fn reread(ctx: &Context, pull: &PullRef) -> Result<Taken, Failu
         Err(ForgeError::NotFound(reason)) => {
             Ok(Taken::Ignored(format!("the pull request is gone: {reason}")))
         }
-        Err(ForgeError::Forbidden(reason)) => Ok(Taken::Ignored(format!("not readable: {reason}"))),
+        Err(ForgeError::Forbidden(reason) | ForgeError::Closed(reason)) => {
+            Ok(Taken::Ignored(format!("not readable: {reason}")))
+        }
         Err(other) => Err(other.into()),
     }
 }
@@ -272,6 +320,12 @@ async fn record(
     want_check::refresh(ctx, tx, &pull.repo, &said.head).await?;
     if said.head != known.snapshot.head {
         want_check::refresh(ctx, tx, &pull.repo, &known.snapshot.head).await?;
+    }
+    if said.updated_at == known.snapshot.updated_at {
+        // Which of the two was first, the second does not tell, and a forge may answer with
+        // what was: it is asked again when every copy of it knows.
+        let at = now.plus_ms(ctx.settings.settle_ms);
+        tx.enqueue(&Task::ReadPull(known.id.clone()), at).await?;
     }
     tx.enqueue(&Task::ReviewSpace(known.id), now).await?;
     Ok(Taken::Acted)

@@ -151,6 +151,9 @@ pub enum Failure {
         /// Milliseconds to wait at least.
         after_ms: Option<i64>,
     },
+    /// The installation is suspended or gone: the work is asked for again when it is open.
+    #[error("the installation is closed: {0}")]
+    Closed(String),
     /// The lease was lost: somebody else does it now.
     #[error("the lease was lost")]
     Lost,
@@ -176,6 +179,7 @@ impl From<ForgeError> for Failure {
                 reason: error.to_string(),
                 after_ms: None,
             },
+            ForgeError::Closed(reason) => Self::Closed(reason),
             ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::Refused(_) => {
                 Self::Final(error.to_string())
             }

@@ -15,10 +15,21 @@ const GIVEN_UP_MS: i64 = 10 * 60 * 1000;
 /// 3 to 7 days, so a repeat is always recognised.
 const KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
+/// How far clocks of replicas may differ, in milliseconds. A lease that ends later than
+/// that after its whole length was given before a clock was set back.
+const CLOCKS_DIFFER_MS: i64 = 5 * 60 * 1000;
+
+/// Nothing is ever put off for this long, in milliseconds: the longest is an hour.
+const AHEAD_MS: i64 = 2 * 60 * 60 * 1000;
+
 /// One round. Asking for work that is already waiting changes nothing.
 pub async fn reap(ctx: &Context) -> Result<(), Failure> {
     let now = ctx.now();
     let mut tx = ctx.db.write().await?;
+    let leased = now.plus_ms(ctx.settings.lease_ms + CLOCKS_DIFFER_MS);
+    if tx.bring_forward(now, leased, now.plus_ms(AHEAD_MS)).await? > 0 {
+        tracing::warn!("the clock was set back: what was due later by it is due now");
+    }
     for space in tx.spaces_to_tend(ROUND).await? {
         tx.enqueue(&Task::ReviewSpace(space), now).await?;
     }

@@ -9,7 +9,7 @@ use crate::{
     store::{InstallationState, Task},
 };
 
-use super::{CHECK_NAME, Context, Failure, intake};
+use super::{CHECK_NAME, Context, Failure, intake, reap};
 
 /// How many open pull requests of one repository are looked at, newest first.
 const PULLS: usize = 1000;
@@ -40,12 +40,27 @@ pub async fn installations(ctx: &Context) -> Result<(), Failure> {
 
 /// Carries out a `ListRepositories` job: every repository of one installation.
 pub async fn repositories(ctx: &Context, installation: InstallationId) -> Result<(), Failure> {
+    let known = {
+        let mut tx = ctx.db.read().await?;
+        tx.repos_of(installation).await?
+    };
     let found = match ctx.forge.repositories(installation).await {
         Ok(found) => found,
-        // Uninstalled or suspended meanwhile: a delivery says so, or the next start.
         Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => return Ok(()),
         Err(other) => return Err(other.into()),
     };
+    // What was known before and is not listed was taken away, transferred or deleted, and
+    // nobody told.
+    let gone: Vec<RepoId> = known
+        .iter()
+        .map(|repo| repo.id)
+        .filter(|id| found.iter().all(|repo| repo.id != *id))
+        .collect();
+    if !gone.is_empty() {
+        let mut tx = ctx.db.write().await?;
+        tx.forget_repos(installation, &gone).await?;
+        tx.commit().await?;
+    }
     let mut at = ctx.now();
     for repo in found {
         let mut tx = ctx.db.write().await?;
@@ -56,8 +71,8 @@ pub async fn repositories(ctx: &Context, installation: InstallationId) -> Result
         tx.commit().await?;
         at = at.plus_ms(ctx.settings.pace_ms);
     }
-    ctx.bell.notify_waiters();
-    Ok(())
+    // What waited until these could be reached again.
+    reap::reap(ctx).await
 }
 
 /// Carries out a `ListPulls` job: every open pull request of one repository whose

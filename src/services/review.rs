@@ -98,9 +98,32 @@ pub async fn review(ctx: &Context, job: &Job, id: &SpaceId) -> Result<(), Failur
                     after_ms: Some(wait),
                 });
             }
+            Err(Failure::Closed(reason)) => {
+                put_aside(ctx, job, id).await?;
+                return Err(Failure::Closed(reason));
+            }
             Err(other) => return Err(other),
         }
     }
+}
+
+/// Ends the pass that runs, without a word: its installation is closed, and when it opens
+/// again, perhaps in days, another pass begins.
+pub(super) async fn put_aside(ctx: &Context, job: &Job, id: &SpaceId) -> Result<(), Failure> {
+    let mut tx = ctx.fenced(job).await?;
+    let Some(space) = tx.space(id).await? else {
+        return Ok(());
+    };
+    if let Some(pass) = tx.running_pass(id).await?
+        && tx
+            .end_pass(&pass, Outcome::Superseded, None, None, ctx.now())
+            .await?
+    {
+        tx.bump_space(id).await?;
+        want_check::refresh(ctx, &mut tx, &space.pull.repo, &pass.head).await?;
+    }
+    tx.commit().await?;
+    Ok(())
 }
 
 /// The pass to work on: the one that runs, else a new one for the current revision
@@ -265,6 +288,7 @@ pub(super) async fn policy_or_end(
             end(ctx, job, space, pass, Outcome::Broken, Some(&words)).await?;
             Ok(None)
         }
+        Err(PolicyFault::Read(ChangeError::Closed(reason))) => Err(Failure::Closed(reason)),
         Err(PolicyFault::Read(error)) => Err(Failure::Later {
             reason: error.to_string(),
             after_ms: None,
@@ -315,6 +339,7 @@ async fn open_change(
             Ok(false)
         }
         Err(ChangeError::Later { reason, after_ms }) => Err(Failure::Later { reason, after_ms }),
+        Err(ChangeError::Closed(reason)) => Err(Failure::Closed(reason)),
         // git and the forge break in passing as well as for good: the number of tries decides.
         Err(ChangeError::Internal(reason)) => Err(Failure::Later {
             reason,

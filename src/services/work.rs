@@ -10,7 +10,10 @@ use std::{future::Future, sync::Arc, time::Duration};
 use tokio::sync::{Notify, watch};
 use tracing::Instrument;
 
-use crate::store::{InstallationState, Job, JobKind, Task};
+use crate::{
+    domain::ids::InstallationId,
+    store::{InstallationState, Job, JobKind, Task},
+};
 
 use super::{
     Context, Failure, backoff_ms, converge_check, converge_review, guarded, intake, reap, reconcile, review,
@@ -26,6 +29,7 @@ const PUBLISHING: &[JobKind] = &[
     JobKind::SyncCheck,
     JobKind::SyncReview,
     JobKind::ReadPull,
+    JobKind::ReadInstallation,
     JobKind::ListPulls,
     JobKind::ListRepositories,
     JobKind::ListInstallations,
@@ -194,6 +198,9 @@ async fn dispatch(ctx: &Context, job: &Job) -> Result<(), Failure> {
         .task()
         .ok_or_else(|| Failure::Final(format!("unreadable job key {:?}", job.key)))?;
     if is_out_of_reach(ctx, &task).await? {
+        if let Task::ReviewSpace(space) = &task {
+            review::put_aside(ctx, job, space).await?;
+        }
         tracing::info!("left alone: the installation is not active");
         return Ok(());
     }
@@ -202,6 +209,7 @@ async fn dispatch(ctx: &Context, job: &Job) -> Result<(), Failure> {
         Task::SyncReview(space) => converge_review::sync(ctx, job, space).await,
         Task::ReviewSpace(space) => review::review(ctx, job, space).await,
         Task::ReadPull(space) => intake::read_pull(ctx, space).await,
+        Task::ReadInstallation(installation) => intake::read_installation(ctx, *installation).await,
         Task::ListPulls(installation, repo) => reconcile::pulls(ctx, *installation, *repo).await,
         Task::ListRepositories(installation) => reconcile::repositories(ctx, *installation).await,
         Task::ListInstallations => reconcile::installations(ctx).await,
@@ -212,11 +220,37 @@ async fn dispatch(ctx: &Context, job: &Job) -> Result<(), Failure> {
             tracing::info!(%reason, "left alone: the installation is not active");
             Ok(())
         }
+        Err(Failure::Closed(reason)) => {
+            tracing::warn!(%reason, "left until the installation is open");
+            if let Some(installation) = installation_of(ctx, &task).await? {
+                intake::found_closed(ctx, installation).await?;
+            }
+            Ok(())
+        }
         done => done,
     }
 }
 
-/// Whether the job would publish where an installation is known to be closed, or a
+/// Whose installation a job works for.
+async fn installation_of(ctx: &Context, task: &Task) -> Result<Option<InstallationId>, Failure> {
+    let mut tx = ctx.db.read().await?;
+    Ok(match task {
+        Task::ListInstallations => None,
+        Task::ReadInstallation(installation)
+        | Task::ListRepositories(installation)
+        | Task::ListPulls(installation, _) => Some(*installation),
+        Task::ReviewSpace(space) | Task::SyncReview(space) | Task::ReadPull(space) => {
+            let space = tx.space(space).await?;
+            space.map(|space| space.pull.repo.installation)
+        }
+        Task::SyncCheck(check) => {
+            let repo = tx.repo(&check.workspace, check.repo).await?;
+            repo.map(|repo| repo.installation)
+        }
+    })
+}
+
+/// Whether the job would review or publish where an installation is known to be closed, or a
 /// repository to be lost. Then there is nobody to say it to; what is wanted stays
 /// wanted, and the reaper asks again once it can be said. A refusal that nothing of
 /// this explains is a fault, and ends as a dead letter.
@@ -224,7 +258,7 @@ async fn is_out_of_reach(ctx: &Context, task: &Task) -> Result<bool, Failure> {
     let mut tx = ctx.db.read().await?;
     let (workspace, repo) = match task {
         Task::SyncCheck(check) => (check.workspace.clone(), check.repo),
-        Task::SyncReview(space) => match tx.space(space).await? {
+        Task::SyncReview(space) | Task::ReviewSpace(space) => match tx.space(space).await? {
             Some(space) => (space.pull.repo.workspace, space.pull.repo.id),
             None => return Ok(false),
         },

@@ -32,6 +32,8 @@ words! {
         SyncReview = "sync_review",
         /// [`Task::ReadPull`].
         ReadPull = "read_pull",
+        /// [`Task::ReadInstallation`].
+        ReadInstallation = "read_installation",
         /// [`Task::ListPulls`].
         ListPulls = "list_pulls",
         /// [`Task::ListRepositories`].
@@ -266,6 +268,28 @@ impl Tx {
             sqlx::query(DELIVERIES).bind(now).execute(c).await?;
         });
         Ok(())
+    }
+
+    /// Makes due at `now` what is due at times that no clock of ours gives: leases of jobs
+    /// and deliveries that end after `leased`, and what waits until after `ahead`.
+    /// Returns how many there were. A holder that is alive and loses its lease so is
+    /// fenced like any other.
+    pub async fn bring_forward(
+        &mut self,
+        now: Timestamp,
+        leased: Timestamp,
+        ahead: Timestamp,
+    ) -> Result<u64, StoreError> {
+        const JOBS: &str = "UPDATE job SET due_at = $1 WHERE (state = 'running' AND due_at > $2) \
+            OR (state = 'ready' AND due_at > $3)";
+        const DELIVERIES: &str = "UPDATE delivery SET due_at = $1 WHERE due_at IS NOT NULL \
+            AND ((state = 'running' AND due_at > $2) OR (state = 'queued' AND due_at > $3))";
+        let mut brought = 0;
+        for sql in [JOBS, DELIVERIES] {
+            brought += on!(self, c => sqlx::query(sql).bind(now).bind(leased).bind(ahead).execute(c).await?
+                .rows_affected());
+        }
+        Ok(brought)
     }
 
     /// How many jobs there are, by kind and state.

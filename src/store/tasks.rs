@@ -18,6 +18,8 @@ pub enum Task {
     SyncReview(SpaceId),
     /// Read again where the pull request of a space stands.
     ReadPull(SpaceId),
+    /// Read again whether an installation is open.
+    ReadInstallation(InstallationId),
     /// List the open pull requests of a repository that an installation reaches.
     ListPulls(InstallationId, RepoId),
     /// List the repositories of an installation.
@@ -37,6 +39,7 @@ impl Task {
             Self::SyncCheck(_) => JobKind::SyncCheck,
             Self::SyncReview(_) => JobKind::SyncReview,
             Self::ReadPull(_) => JobKind::ReadPull,
+            Self::ReadInstallation(_) => JobKind::ReadInstallation,
             Self::ListPulls(..) => JobKind::ListPulls,
             Self::ListRepositories(_) => JobKind::ListRepositories,
             Self::ListInstallations => JobKind::ListInstallations,
@@ -49,7 +52,9 @@ impl Task {
             Self::ReviewSpace(space) | Self::SyncReview(space) | Self::ReadPull(space) => space.to_string(),
             Self::SyncCheck(check) => check.to_string(),
             Self::ListPulls(installation, repo) => format!("{installation}/{repo}"),
-            Self::ListRepositories(installation) => installation.to_string(),
+            Self::ReadInstallation(installation) | Self::ListRepositories(installation) => {
+                installation.to_string()
+            }
             Self::ListInstallations => ALL.to_owned(),
         }
     }
@@ -61,6 +66,7 @@ impl Task {
             JobKind::SyncReview => Self::SyncReview(SpaceId::new(key)),
             JobKind::SyncCheck => Self::SyncCheck(key.parse().ok()?),
             JobKind::ReadPull => Self::ReadPull(SpaceId::new(key)),
+            JobKind::ReadInstallation => Self::ReadInstallation(InstallationId(key.parse().ok()?)),
             JobKind::ListPulls => {
                 let (installation, repo) = key.split_once('/')?;
                 Self::ListPulls(
@@ -93,6 +99,7 @@ mod tests {
             Task::SyncReview(SpaceId::new("s")),
             Task::SyncCheck(check),
             Task::ReadPull(SpaceId::new("s")),
+            Task::ReadInstallation(InstallationId(7)),
             Task::ListPulls(InstallationId(i64::MAX), RepoId(0)),
             Task::ListRepositories(InstallationId(7)),
             Task::ListInstallations,

@@ -43,6 +43,32 @@ async fn counts(db: &Db) -> Vec<(JobKind, JobState, i64)> {
 }
 
 stories! {
+    async fn what_is_due_at_times_that_no_clock_gives_is_due_now(home) {
+        let db = &home.db;
+        enqueue(db, "waits", 1_000).await;
+        enqueue(db, "waits too long", 9_000_000).await;
+        enqueue(db, "held", 0).await;
+        let held = claim(db, 0, "alive").await.unwrap();
+        assert_eq!(held.key, "held");
+        let bring = async |now: i64, leased: i64, ahead: i64| {
+            let mut tx = db.write().await.unwrap();
+            let brought = tx
+                .bring_forward(Timestamp(now), Timestamp(leased), Timestamp(ahead))
+                .await
+                .unwrap();
+            tx.commit().await.unwrap();
+            brought
+        };
+        assert_eq!(bring(10, 200, 8_000_000).await, 1, "the one that waits too long");
+        assert_eq!(claim(db, 10, "c1").await.unwrap().key, "waits too long");
+        // The clock is set back by a day: the leases end a day later by it.
+        assert_eq!(bring(-86_400, -80_000, -70_000).await, 3);
+        let taken = [claim(db, -86_400, "c2").await.unwrap(), claim(db, -86_400, "c3").await.unwrap()];
+        assert!(taken.iter().any(|job| job.key == "held"), "{taken:?}");
+        assert!(!finish(db, &held).await, "who held it before is fenced");
+        assert_eq!(bring(-86_400, -86_300, -70_000).await, 0, "leases as long as they are stay");
+    }
+
     async fn a_hundred_events_make_one_job_and_one_more_while_it_runs(home) {
         let db = &home.db;
         for n in 0..100 {

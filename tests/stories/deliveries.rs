@@ -11,7 +11,7 @@ fn clean() -> Vec<Edit> {
 }
 
 /// Posts a genuine delivery the way the forge does; the status of the answer.
-async fn post(room: &Room, guid: &str, event: &str, body: &Value) -> u16 {
+pub(crate) async fn post(room: &Room, guid: &str, event: &str, body: &Value) -> u16 {
     let body = body.to_string();
     let sent = room
         .http

@@ -6,13 +6,19 @@
 mod busy;
 mod deliveries;
 mod examples;
+mod failing_forge;
 mod faults;
 mod full_disk;
+mod hostile;
+mod joints;
+mod lifecycle;
 #[path = "../support/postgres.rs"]
 mod postgres;
 mod publishing;
 mod pull_requests;
 mod recovery;
+mod requests;
 mod review_local;
 mod room;
+mod storage;
 mod storm;

@@ -3,7 +3,7 @@
 
 use axum::http::Method;
 use jury::{
-    emulator::{Edit, Fault, When},
+    emulator::{Edit, Fault, Rule, When},
     store::{JobKind, JobState},
 };
 
@@ -282,13 +282,12 @@ async fn what_cannot_be_said_to_anybody_any_more_waits_quietly() {
 async fn a_refusal_that_nobody_can_explain_is_given_up_loudly() {
     let room = Room::open().await;
     room.push("feature", &clean());
+    room.emulator.fail(
+        Rule::on(Method::POST, CHECKS).times(2),
+        Fault::status(403, When::Before),
+    );
     room.open_pull("feature");
-    room.emulator.hooks().wait_quiet().await;
-    // The delivery that would say why is lost.
-    room.emulator.hooks().pause();
-    room.people.suspend(room.installation).unwrap();
-    assert!(!room.emulator.hooks().take().is_empty(), "it was to say so");
-    room.settle_without_hooks().await;
+    room.settle().await;
     let given_up = room
         .server
         .context
@@ -305,9 +304,6 @@ async fn a_refusal_that_nobody_can_explain_is_given_up_loudly() {
             .any(|j| j.kind == JobKind::SyncCheck && j.state == JobState::Dead),
         "{given_up:?}"
     );
-    room.people.unsuspend(room.installation).unwrap();
-    room.emulator.hooks().resume();
-    room.settle().await;
     room.later(20 * 60).await;
     jury::services::reap::reap(&room.server.context).await.unwrap();
     room.later(20 * 60).await;

@@ -21,7 +21,7 @@ use jury::{
     emulator::{AppKey, AppRegistration, Edit, Emulator, OpenPull, People, Push, Role},
     ports::{clock::Clock, ids::Ids},
     server::Shutdown,
-    services::work,
+    services::{reap, work},
     store::{JobKind, JobState},
     telemetry::metrics::Metrics,
 };
@@ -51,6 +51,13 @@ impl Clock for StoryClock {
     }
 }
 
+impl StoryClock {
+    /// Moves on by so many seconds, or back.
+    pub(crate) fn step(&self, seconds: i64) {
+        self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+}
+
 /// Identifiers in order.
 struct StoryIds(AtomicU64);
 
@@ -71,7 +78,7 @@ pub(crate) struct Room {
     key: AppKey,
     token: String,
     bot: String,
-    _data: tempfile::TempDir,
+    data: tempfile::TempDir,
 }
 
 /// What a story starts from.
@@ -181,7 +188,7 @@ impl Room {
             key,
             token,
             bot,
-            _data: data,
+            data,
         };
         room.settle().await;
         room
@@ -211,13 +218,23 @@ impl Room {
 
     /// Time passes, and what became due is done.
     pub(crate) async fn later(&self, seconds: i64) {
-        self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+        self.clock.step(seconds);
         self.settle().await;
+    }
+
+    /// The server's data folder.
+    pub(crate) fn data(&self) -> &std::path::Path {
+        self.data.path()
+    }
+
+    /// The reaper looks once.
+    pub(crate) async fn reap(&self) {
+        reap::reap(&self.server.context).await.unwrap();
     }
 
     /// A second passes, as between any two things that people do.
     pub(crate) fn tick(&self) {
-        self.clock.0.fetch_add(1000, Ordering::SeqCst);
+        self.clock.step(1);
     }
 
     /// Time passes, and nothing is done yet.

@@ -8,12 +8,12 @@
 
 use std::{
     env,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader, Lines, Write as _},
     os::unix::{fs::chown, process::CommandExt as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
-        OnceLock,
+        Mutex, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
 };
@@ -24,9 +24,15 @@ use sqlx::{Connection as _, PgConnection};
 struct Server {
     folder: PathBuf,
     made: AtomicU32,
+    shell: Mutex<Shell>,
+    _child: Child,
+}
+
+/// What the shell is told and says.
+struct Shell {
     /// Closed by the end of this process.
-    _alive: ChildStdin,
-    _shell: Child,
+    orders: ChildStdin,
+    said: Lines<BufReader<ChildStdout>>,
 }
 
 static SERVER: OnceLock<Server> = OnceLock::new();
@@ -39,22 +45,56 @@ pub(crate) async fn database() -> String {
     let server = tokio::task::spawn_blocking(|| SERVER.get_or_init(start))
         .await
         .expect("the server starts");
-    let name = format!("test_{}", server.made.fetch_add(1, Ordering::Relaxed));
-    let address = |database: &str| {
-        format!(
-            "postgres:///{database}?host={}&user=jury",
-            server.folder.display()
-        )
-    };
-    let mut admin = PgConnection::connect(&address("postgres"))
-        .await
-        .expect("the server answers");
-    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}")))
-        .execute(&mut admin)
-        .await
-        .expect("a database is made");
-    admin.close().await.expect("the connection closes");
-    address(&name)
+    server.database().await
+}
+
+/// A server of one test alone, which may do with it what it likes.
+#[allow(dead_code, reason = "not every test binary that includes this file needs one")]
+pub(crate) struct Private(Server);
+
+#[allow(dead_code, reason = "not every test binary that includes this file needs one")]
+impl Private {
+    /// Starts one.
+    pub(crate) async fn start() -> Self {
+        let started = tokio::task::spawn_blocking(start).await;
+        Self(started.expect("the server starts"))
+    }
+
+    /// Makes an empty database and returns its address.
+    pub(crate) async fn database(&self) -> String {
+        self.0.database().await
+    }
+
+    /// Stops the server without asking anybody and starts it again; returns when it answers.
+    pub(crate) fn restart(&self) {
+        let mut shell = self.0.shell.lock().expect("nobody panicked");
+        writeln!(shell.orders, "restart").expect("the shell listens");
+        shell.orders.flush().expect("the shell listens");
+        let said = shell.said.next();
+        assert!(matches!(&said, Some(Ok(line)) if line == "ready"), "{said:?}");
+    }
+}
+
+impl Server {
+    async fn database(&self) -> String {
+        let server = self;
+        let name = format!("test_{}", server.made.fetch_add(1, Ordering::Relaxed));
+        let address = |database: &str| {
+            format!(
+                "postgres:///{database}?host={}&user=jury",
+                server.folder.display()
+            )
+        };
+        let mut admin = PgConnection::connect(&address("postgres"))
+            .await
+            .expect("the server answers");
+        sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}")))
+            .execute(&mut admin)
+            .await
+            .expect("a database is made");
+        admin.close().await.expect("the connection closes");
+        address(&name)
+    }
 }
 
 /// The folder that holds `initdb` and `pg_ctl`; the newest version wins.
@@ -115,7 +155,11 @@ fn start() -> Server {
             -c fsync=off -c full_page_writes=off -c max_connections=300 -c shared_buffers=64MB" >start.log 2>&1 \
             || { cat start.log server.log; clean; exit 1; }
         echo ready
-        read -r _
+        while read -r order; do
+            [ "$order" = restart ] || continue
+            "$PROGRAMS/pg_ctl" restart -w -t 60 -m immediate -D data -l server.log >restart.log 2>&1 \
+                && echo ready || cat restart.log
+        done
         "$PROGRAMS/pg_ctl" stop -m immediate -D data >/dev/null 2>&1
         clean
     "#;
@@ -132,9 +176,9 @@ fn start() -> Server {
     if let Some((uid, gid)) = user {
         shell.uid(uid).gid(gid);
     }
-    let mut shell = shell.spawn().expect("a shell");
-    let mut alive = shell.stdin.take().expect("piped");
-    let mut said = BufReader::new(shell.stdout.take().expect("piped")).lines();
+    let mut child = shell.spawn().expect("a shell");
+    let mut alive = child.stdin.take().expect("piped");
+    let mut said = BufReader::new(child.stdout.take().expect("piped")).lines();
     let mut log = Vec::new();
     loop {
         match said.next() {
@@ -144,10 +188,11 @@ fn start() -> Server {
         }
     }
     alive.flush().expect("the shell listens");
+    let shell = Mutex::new(Shell { orders: alive, said });
     Server {
         folder,
         made: AtomicU32::new(0),
-        _alive: alive,
-        _shell: shell,
+        shell,
+        _child: child,
     }
 }

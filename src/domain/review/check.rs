@@ -154,6 +154,34 @@ mod tests {
     }
 
     #[test]
+    fn l20_what_could_not_run_never_satisfies_a_required_check() {
+        // GitHub takes `success`, `skipped` and `neutral` for a required check.
+        let satisfied = ["success", "skipped", "neutral"];
+        for standing in [
+            Standing::Broken("it panicked", Gate::Required),
+            Standing::TimedOut(Gate::Required),
+            Standing::Waiting("draft"),
+        ] {
+            let said = standing.conclusion().unwrap().as_str();
+            assert!(!satisfied.contains(&said), "{standing:?}: {said}");
+        }
+        // Fail-open is the owner's word, and no word lets a block through.
+        let block = pass(Verdict::Block, Gate::Advisory);
+        assert_eq!(Standing::Finished(&block).conclusion(), Some(Conclusion::Failure));
+    }
+
+    #[test]
+    fn l45_only_the_forge_says_stale() {
+        let forges_own = ["stale", "skipped", "startup_failure"];
+        for conclusion in Conclusion::ALL {
+            assert!(!forges_own.contains(&conclusion.as_str()));
+        }
+        for word in forges_own {
+            assert!(serde_json::from_str::<Conclusion>(&format!("\"{word}\"")).is_err());
+        }
+    }
+
+    #[test]
     fn what_could_not_run_is_neutral_only_where_the_owner_said_so() {
         for standing in [
             Standing::TimedOut(Gate::Advisory),

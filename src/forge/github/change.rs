@@ -38,6 +38,7 @@ use crate::{
 };
 
 use super::{
+    auth::Token,
     client::Call,
     files::{self, Listing},
     loose::{Loose, loose},
@@ -388,7 +389,15 @@ pub(super) async fn open(
         .map_err(|error| change_error(error, &snapshot.base_ref))?
         .unwrap_or_else(|| snapshot.base.clone());
     if let Some(mirrors) = mirrors {
-        match over_git(session, mirrors, pull, snapshot, &base_tip).await {
+        let mut read = over_git(session, mirrors, pull, snapshot, &base_tip).await;
+        if let Err((ChangeError::Later { reason, .. } | ChangeError::Internal(reason), Some(token))) = &read
+            && not_let_in(reason)
+        {
+            // The token may have died early: once more with another one.
+            session.drop_token(repo.installation, token).await;
+            read = over_git(session, mirrors, pull, snapshot, &base_tip).await;
+        }
+        match read.map_err(|(error, _)| error) {
             Err(
                 ChangeError::Later { reason, .. } | ChangeError::User(reason) | ChangeError::Internal(reason),
             ) if not_served(&reason) => {
@@ -401,23 +410,23 @@ pub(super) async fn open(
     Ok(Box::new(change))
 }
 
+/// The change over git; with the token that was used when it could not be read.
 async fn over_git(
     session: &Session,
     mirrors: &Mirrors,
     pull: &PullRef,
     snapshot: &PullSnapshot,
     base_tip: &Sha,
-) -> Result<GitChange, ChangeError> {
+) -> Result<GitChange, (ChangeError, Option<Arc<Token>>)> {
     let repo = &pull.repo;
     let url = session.origin().clone_url(&repo.owner, &repo.name);
     let token = session
         .token(repo.installation)
         .await
-        .map_err(|error| change_error(error, &snapshot.head))?;
+        .map_err(|error| (change_error(error, &snapshot.head), None))?;
+    let nowhere = |_| ChangeError::Internal("a repository without an address for git".to_owned());
     let remote = Remote {
-        url: url
-            .parse()
-            .map_err(|_| ChangeError::Internal("a repository without an address for git".to_owned()))?,
+        url: url.parse().map_err(|e| (nowhere(e), None))?,
         token: Some(token.carrier.secret().clone()),
     };
     let wanted = Wanted {
@@ -427,7 +436,16 @@ async fn over_git(
         base: base_tip.clone(),
     };
     let key = format!("{}/{}", repo.workspace, repo.id);
-    mirrors.change(&key, &remote, &wanted).await
+    let read = mirrors.change(&key, &remote, &wanted).await;
+    read.map_err(|error| (error, Some(token)))
+}
+
+/// Whether git's words say that it was asked for another password.
+fn not_let_in(reason: &str) -> bool {
+    let reason = reason.to_ascii_lowercase();
+    ["authentication failed", "could not read username"]
+        .iter()
+        .any(|word| reason.contains(word))
 }
 
 /// Whether git's words say that it will not be served next time either. A forge that
@@ -516,10 +534,14 @@ pub(super) fn change_error(error: ForgeError, what: &impl ToString) -> ChangeErr
             ChangeError::User("base and head have no commit in common".to_owned())
         }
         ForgeError::NotFound(_) => ChangeError::Gone(what.to_string()),
+        ForgeError::Closed(reason) => ChangeError::Closed(reason),
         ForgeError::Forbidden(_) => ChangeError::User(
             "Jury may not read this repository: its App needs the permission `contents: read` here"
                 .to_owned(),
         ),
+        ForgeError::Refused(words) if words.iter().any(|w| w == files::TOO_LARGE) => {
+            ChangeError::User(files::TOO_LARGE.to_owned())
+        }
         other => ChangeError::Internal(other.to_string()),
     }
 }

@@ -98,7 +98,7 @@ fn find<'a>(change: &'a dyn Change, path: &str) -> &'a ChangedFile {
 }
 
 #[tokio::test]
-async fn a_missing_patch_is_unseen_unless_the_objects_prove_that_there_is_nothing_to_see() {
+async fn d50_a_missing_patch_is_unseen_unless_the_objects_prove_that_there_is_nothing_to_see() {
     let fake = fake(
         json!([
             file("good.rs", "modified", Some("@@ -1 +1 @@\n-a\n+b"), (1, 1)),
@@ -172,7 +172,7 @@ async fn a_long_list_is_the_pull_requests_own_and_only_of_this_head() {
 }
 
 #[tokio::test]
-async fn a_list_that_may_be_cut_or_is_odd_says_so() {
+async fn d53_a_list_that_may_be_cut_or_is_odd_says_so() {
     let most: Vec<Value> = (0..3000)
         .map(|n| file(&format!("f{n}"), "modified", Some("@@ -1 +1 @@\n-a\n+b"), (1, 1)))
         .collect();
@@ -185,6 +185,73 @@ async fn a_list_that_may_be_cut_or_is_odd_says_so() {
     ] {
         let fake = Arc::new(fake(files, HEAD).await);
         assert!(opened(&fake).await.coverage().truncated.is_some());
+    }
+}
+
+#[tokio::test]
+async fn d52_a_comparison_that_is_refused_for_its_size_is_read_file_by_file_and_not_asked_again() {
+    let refusals = [
+        (
+            406,
+            "Sorry, the diff exceeded the maximum number of lines (20000)",
+        ),
+        (
+            406,
+            "Sorry, the diff exceeded the maximum number of files (300). Consider using 'List pull requests files' API",
+        ),
+        (422, "Sorry, this diff is too large"),
+        (500, "Sorry, this diff is taking too long to generate."),
+    ];
+    for (status, words) in refusals {
+        for list_too in [false, true] {
+            let fake = Fake::start(move |s: &Seen| {
+                let path = s.path.strip_prefix("/repos/octo/demo")?;
+                let refused = || {
+                    let error = json!({ "resource": "PullRequest", "field": "diff", "code": "too_large" });
+                    reply(status, &json!({ "message": words, "errors": [error] }))
+                };
+                Some(match path.split('?').next()? {
+                    path if path.starts_with("/compare/") && !s.path.contains("&page=2") => refused(),
+                    path if path.starts_with("/compare/") => {
+                        reply(200, &json!({ "merge_base_commit": { "sha": oid(BASE) }, "files": [] }))
+                    }
+                    "/pulls/3/files" if list_too => refused(),
+                    "/pulls/3/files" => {
+                        let shown = file("a.rs", "modified", Some("@@ -1 +1 @@\n-a\n+b"), (1, 1));
+                        let hidden = file("big.json", "modified", None, (48_210, 3));
+                        reply(200, &json!([shown, hidden]))
+                    }
+                    "/pulls/3" => reply(
+                        200,
+                        &json!({ "number": 3, "state": "open", "head": { "sha": oid(HEAD) },
+                                 "base": { "sha": oid(TIP), "ref": "main" }, "updated_at": "2026-01-01T10:00:00Z" }),
+                    ),
+                    _ => return None,
+                })
+            })
+            .await;
+            let change = fake.github().change(&pull(), &snapshot()).await;
+            let asked = |path: &str| fake.lines().iter().filter(|l| l.contains(path)).count();
+            assert_eq!(asked("/compare/"), 2, "{words}");
+            match change {
+                Ok(change) => {
+                    assert!(!list_too);
+                    assert_eq!(change.files().len(), 2);
+                    assert_eq!(change.merge_base().as_str(), oid(BASE));
+                    let unseen: Vec<&str> =
+                        change.coverage().unseen.iter().map(|u| u.path.as_str()).collect();
+                    assert_eq!(unseen, ["big.json"]);
+                }
+                Err(error) => {
+                    assert!(list_too, "{error}");
+                    assert!(
+                        matches!(&error, ChangeError::User(words) if words.contains("too large")),
+                        "{error}"
+                    );
+                    assert_eq!(asked("/pulls/3/files"), 1, "not again");
+                }
+            }
+        }
     }
 }
 

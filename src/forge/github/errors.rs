@@ -75,6 +75,8 @@ pub(super) fn classify(
         422 if limited => later(reason, wait(headers, now)),
         422 => Refused(said.refusal()),
         404 | 410 => NotFound(reason),
+        // In these words to every request of a suspended installation.
+        403 if said.speaks_of_suspension() => Closed(reason),
         401 | 403 | 451 => Forbidden(reason),
         409 if effect == Effect::Read => NotFound(reason),
         400 | 409 | 413 if effect == Effect::Write => Refused(said.refusal()),
@@ -187,6 +189,13 @@ impl Said {
         }
     }
 
+    fn speaks_of_suspension(&self) -> bool {
+        self.messages.iter().any(|message| {
+            let message = message.to_ascii_lowercase();
+            message.contains("installation") && message.contains("suspended")
+        })
+    }
+
     fn speaks_of_limits(&self) -> bool {
         const WORDS: &[&str] = &[
             "submitted too quickly",
@@ -236,6 +245,7 @@ pub(super) fn copy(error: &ForgeError) -> ForgeError {
         Unknown(text) => Unknown(text.clone()),
         NotFound(text) => NotFound(text.clone()),
         Forbidden(text) => Forbidden(text.clone()),
+        Closed(text) => Closed(text.clone()),
         Refused(texts) => Refused(texts.clone()),
         Internal(text) => Internal(text.clone()),
     }

@@ -30,6 +30,7 @@ fn what_each_status_means_for_a_read_and_for_a_write() {
         Unknown(_) => "unknown",
         NotFound(_) => "not found",
         Forbidden(_) => "forbidden",
+        Closed(_) => "closed",
         Refused(_) => "refused",
         Internal(_) => "internal",
     };
@@ -142,14 +143,21 @@ fn a_403_is_a_limit_only_when_it_says_so() {
     for body in limited {
         assert_eq!(waits(&of(Effect::Write, 403, &[], body)), Some(60_000), "{body}");
     }
-    let forbidden = [
-        (r#"{"message":"Resource not accessible by integration"}"#, "4999"),
-        (r#"{"message":"This installation has been suspended"}"#, "4999"),
-    ];
-    for (body, left) in forbidden {
-        let error = of(Effect::Write, 403, &[("x-ratelimit-remaining", left)], body);
-        assert!(matches!(error, Forbidden(_)), "{error:?}");
-    }
+    let left = [("x-ratelimit-remaining", "4999")];
+    let forbidden = of(
+        Effect::Write,
+        403,
+        &left,
+        r#"{"message":"Resource not accessible by integration"}"#,
+    );
+    assert!(matches!(forbidden, Forbidden(_)), "{forbidden:?}");
+    let suspended = of(
+        Effect::Write,
+        403,
+        &left,
+        r#"{"message":"This installation has been suspended"}"#,
+    );
+    assert!(matches!(suspended, Closed(_)), "{suspended:?}");
 }
 
 #[test]

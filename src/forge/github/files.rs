@@ -70,9 +70,18 @@ impl Session {
     ) -> Result<Option<Listing>, ForgeError> {
         let repo = &pull.repo;
         let path = repo_path(repo, &format!("/compare/{base}...{head}?per_page=1"));
-        let answer = self.installed(repo.installation, Call::get(path)).await?;
-        let compared: Loose<CompareBody> = answer.json()?;
-        let compared = compared.0.unwrap_or_default();
+        let compared = match self.compare(repo, path.clone()).await {
+            // Its second page has the merge base and, since only the first has files, asks
+            // for no diff.
+            Err(error) if too_large(&error) => {
+                let second = self.compare(repo, format!("{path}&page=2")).await?;
+                CompareBody {
+                    files: Loose(None),
+                    ..second
+                }
+            }
+            compared => compared?,
+        };
         let merge_base = compared
             .merge_base_commit
             .as_ref()
@@ -81,11 +90,20 @@ impl Session {
         if let Some(files) = compared.files.0.filter(|files| files.len() < COMPARE_MAX) {
             return Ok(Some(listing(merge_base, files, usize::MAX)));
         }
-        let files = self.list_pull_files(pull).await?;
+        let files = match self.list_pull_files(pull).await {
+            Err(error) if too_large(&error) => return Err(ForgeError::Refused(vec![TOO_LARGE.to_owned()])),
+            files => files?,
+        };
         if self.read_pull(pull).await?.head != *head {
             return Ok(None);
         }
         Ok(Some(listing(merge_base, files, PULL_MAX)))
+    }
+
+    async fn compare(&self, repo: &RepoRef, path: String) -> Result<CompareBody, ForgeError> {
+        let answer = self.installed(repo.installation, Call::get(path)).await?;
+        let compared: Loose<CompareBody> = answer.json()?;
+        Ok(compared.0.unwrap_or_default())
     }
 
     async fn list_pull_files(&self, pull: &PullRef) -> Result<Vec<FileBody>, ForgeError> {
@@ -113,6 +131,35 @@ impl Session {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Said of a change that the forge shows in no way that the API has.
+pub(super) const TOO_LARGE: &str =
+    "the forge does not show this change over its API, since it is too large: let Jury read it over git";
+
+/// Whether the forge refused to show a change for its size, which trying again does not
+/// help. Seen: 406 `too_large` ("exceeded the maximum number of lines (20000)", "… of files
+/// (300)"), 422 and 500 with like words.
+fn too_large(error: &ForgeError) -> bool {
+    let said = match error {
+        ForgeError::Refused(words) => words.join("; "),
+        ForgeError::Later {
+            reason,
+            after_ms: None,
+        }
+        | ForgeError::Internal(reason) => reason.clone(),
+        _ => return false,
+    };
+    let said = said.to_ascii_lowercase();
+    [
+        "too_large",
+        "exceeded the maximum",
+        "too large",
+        "too long to generate",
+        "diff is unavailable",
+    ]
+    .iter()
+    .any(|words| said.contains(words))
 }
 
 fn listing(merge_base: Sha, bodies: Vec<FileBody>, max: usize) -> Listing {

@@ -109,6 +109,16 @@ loose! {
     InstalledBody { id: i64, account: UserBody, suspended_at: String }
 }
 
+impl InstalledBody {
+    fn installation(&self) -> Option<Installation> {
+        Some(Installation {
+            id: InstallationId(positive(&self.id)?),
+            account: self.account.as_ref()?.account()?,
+            suspended: self.suspended_at.is_some(),
+        })
+    }
+}
+
 impl GitHub {
     /// Sets up; nothing is sent yet.
     ///
@@ -152,16 +162,23 @@ impl Forge for GitHub {
                 page.0.unwrap_or_default()
             })
             .await?;
-        Ok(bodies
-            .into_iter()
-            .filter_map(|body| {
-                Some(Installation {
-                    id: InstallationId(positive(&body.id)?),
-                    account: body.account.as_ref()?.account()?,
-                    suspended: body.suspended_at.is_some(),
-                })
-            })
-            .collect())
+        Ok(bodies.iter().filter_map(InstalledBody::installation).collect())
+    }
+
+    async fn installation(&self, id: InstallationId) -> Result<Option<Installation>, ForgeError> {
+        let call = Call::get(format!("/app/installations/{id}"));
+        let body: Loose<InstalledBody> = match self.session.as_app(&call).await {
+            Ok(answer) => answer.json()?,
+            Err(ForgeError::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let found = body.0.as_ref().and_then(InstalledBody::installation);
+        match found.filter(|found| found.id == id) {
+            Some(found) => Ok(Some(found)),
+            None => Err(ForgeError::Internal(
+                "an installation without its id or account".to_owned(),
+            )),
+        }
     }
 
     async fn repositories(&self, installation: InstallationId) -> Result<Vec<Repo>, ForgeError> {

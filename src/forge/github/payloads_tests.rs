@@ -274,6 +274,22 @@ fn w06_a_comment_that_is_pinned_says_nothing_new() {
 }
 
 #[test]
+fn l16_a_check_of_a_fork_is_found_by_its_head() {
+    for event in ["check_run", "check_suite"] {
+        let mut body = fixture(&format!("{event}.rerequested"));
+        body["check_run"]["pull_requests"] = json!([]);
+        body["check_run"]["check_suite"]["head_branch"] = json!(null);
+        body["check_run"]["check_suite"]["pull_requests"] = json!([]);
+        body["check_suite"]["pull_requests"] = json!([]);
+        body["check_suite"]["head_branch"] = json!(null);
+        assert!(
+            matches!(read(event, &body), ForgeEvent::ReviewRerequested { .. }),
+            "{event}"
+        );
+    }
+}
+
+#[test]
 fn l18_a_suite_that_was_only_requested_needs_nothing() {
     assert_eq!(
         why(read_fixture("check_suite.requested")),

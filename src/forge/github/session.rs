@@ -106,6 +106,11 @@ impl Session {
         self.tokens.get(installation, now, mint).await
     }
 
+    /// Forgets a token that the forge refused.
+    pub(super) async fn drop_token(&self, installation: InstallationId, used: &Arc<Token>) {
+        self.tokens.drop_token(installation, used).await;
+    }
+
     async fn mint(&self, installation: InstallationId) -> Result<Token, ForgeError> {
         let path = format!("/app/installations/{installation}/access_tokens");
         let call = Call::write(Method::POST, path, Some(json!({})));
@@ -191,7 +196,7 @@ impl Session {
 /// What a failed mint means: it is no write that anybody would miss.
 fn minting(error: ForgeError) -> ForgeError {
     match error {
-        ForgeError::NotFound(_) => ForgeError::Forbidden("the installation is gone".to_owned()),
+        ForgeError::NotFound(_) => ForgeError::Closed("it is gone".to_owned()),
         ForgeError::Unknown(reason) => ForgeError::Later {
             reason,
             after_ms: None,

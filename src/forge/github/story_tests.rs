@@ -166,7 +166,7 @@ async fn l29_a_suspended_installation_is_asked_about_once_and_the_others_work() 
     for call in futures::future::join_all(calls).await {
         let error = call.unwrap().unwrap_err();
         assert!(
-            matches!(&error, ForgeError::Forbidden(text) if text.contains("suspended")),
+            matches!(&error, ForgeError::Closed(text) if text.contains("suspended")),
             "{error}"
         );
     }
@@ -182,12 +182,12 @@ async fn l29_a_suspended_installation_is_asked_about_once_and_the_others_work() 
 }
 
 #[tokio::test]
-async fn an_installation_that_is_gone_is_forbidden() {
+async fn an_installation_that_is_gone_is_closed() {
     let fake =
         Fake::start(|s| is_token_request(s).then(|| reply(404, &json!({ "message": "Not Found" })))).await;
     let error = fake.github().pull(&pull()).await.unwrap_err();
     assert!(
-        matches!(&error, ForgeError::Forbidden(text) if text == "the installation is gone"),
+        matches!(&error, ForgeError::Closed(text) if text == "it is gone"),
         "{error}"
     );
 }
@@ -674,7 +674,7 @@ fn page_of_reviews(ids: std::ops::Range<i64>) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn pages_are_followed_until_next_is_absent_each_with_the_token() {
+async fn d53_pages_are_followed_until_next_is_absent_each_with_the_token() {
     // An enterprise server: the base has a path, and links are absolute.
     let fake = Fake::start(|s| {
         let host = s.headers["host"].to_str().unwrap();
@@ -911,7 +911,7 @@ async fn a_request_for_changes_is_taken_back() {
 }
 
 #[tokio::test]
-async fn only_our_own_checks_are_listed_newest_first() {
+async fn l23_l45_only_our_own_checks_are_listed_newest_first_and_a_conclusion_counts() {
     let fake = Fake::start(|s| {
         let run = |id: i64, app: i64, name: &str, status: &str, conclusion: serde_json::Value| {
             json!({ "id": id, "name": name, "head_sha": oid('a'), "external_id": format!("x{id}"),
