@@ -425,12 +425,12 @@ async fn installations_come_and_go() {
 
     stage.forge.people().suspend(stage.installation).unwrap();
     let suspended = github.pull(&pull).await.unwrap_err();
-    assert!(matches!(suspended, ForgeError::Forbidden(_)), "{suspended}");
+    assert!(matches!(suspended, ForgeError::Closed(_)), "{suspended}");
     stage.forge.people().unsuspend(stage.installation).unwrap();
     github.pull(&pull).await.unwrap();
     stage.forge.people().uninstall(stage.installation).unwrap();
     let gone = github.pull(&pull).await.unwrap_err();
-    assert!(matches!(gone, ForgeError::Forbidden(_)), "{gone}");
+    assert!(matches!(gone, ForgeError::Closed(_)), "{gone}");
 }
 
 #[tokio::test]
