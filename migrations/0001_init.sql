@@ -182,7 +182,6 @@ CREATE TABLE delivery (
     id TEXT PRIMARY KEY,
     seq BIGINT NOT NULL,
     event TEXT NOT NULL,
-    body BYTEA NOT NULL,
     received_at BIGINT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'dead')),
     due_at BIGINT,
@@ -190,6 +189,11 @@ CREATE TABLE delivery (
     requeued BIGINT NOT NULL,
     claim TEXT,
     error TEXT
+);
+-- Apart from the row that changes with every claim: SQLite would write it anew each time.
+CREATE TABLE delivery_body (
+    id TEXT PRIMARY KEY REFERENCES delivery (id) ON DELETE CASCADE,
+    body BYTEA NOT NULL
 );
 CREATE INDEX delivery_due ON delivery (seq, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX delivery_dead ON delivery (seq) WHERE state = 'dead';

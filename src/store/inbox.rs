@@ -8,7 +8,7 @@
 //! the first and is a repeat.
 //!
 //! The order of arrival is `seq`: the time of receipt, made unique and never falling
-//! within a process. Taking from the inbox is a lease, like a job's.
+//! within a process. What becomes of a stored delivery is in [`super::deliveries`].
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,7 +16,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use sqlx::{AssertSqlSafe, Postgres, QueryBuilder, SqlSafeStr as _, Sqlite};
+use sqlx::{Postgres, QueryBuilder, Sqlite};
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
@@ -24,12 +24,7 @@ use tokio::{
 
 use crate::domain::{ids::DeliveryId, time::Timestamp};
 
-use super::{
-    Db, StoreError, Tx,
-    columns::{from_row, storable},
-    db::on,
-    jobs::PG_SKIP,
-};
+use super::{Db, StoreError, Tx, columns::storable, db::on};
 
 /// Deliveries that may wait for the writer; more make their senders wait.
 const WAITING: usize = 1024;
@@ -40,7 +35,7 @@ const BATCH_BYTES: usize = 32 << 20;
 /// A larger body is compressed off the reactor.
 const COMPRESS_INLINE: usize = 256 << 10;
 /// No stored body is larger than this.
-const MAX_BODY: usize = 128 << 20;
+pub(super) const MAX_BODY: usize = 128 << 20;
 
 /// A delivery whose signature holds.
 #[derive(Debug, Clone)]
@@ -64,35 +59,6 @@ pub enum Accepted {
     Repeat,
     /// One with this id had ended as a dead letter: it is queued again, as if new.
     Requeued,
-}
-
-/// A claimed delivery.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
-    /// The forge's id.
-    pub id: DeliveryId,
-    /// The event's name.
-    pub event: String,
-    /// The payload as it came.
-    pub body: Vec<u8>,
-    /// How many times it was claimed, this time included.
-    pub attempts: i64,
-    /// When it came in.
-    pub received_at: Timestamp,
-    /// The order of arrival.
-    pub seq: i64,
-}
-
-/// How many deliveries are on their way. Those that are done are not counted: that
-/// would take longer the more there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DeliveryCounts {
-    /// Waiting.
-    pub queued: i64,
-    /// Claimed.
-    pub running: i64,
-    /// Given up.
-    pub dead: i64,
 }
 
 /// The writers' end: cheap to clone.
@@ -309,6 +275,20 @@ impl Writer {
                     .await?
             }
         };
+        let taken: HashSet<&DeliveryId> = rows.iter().map(|(id, _)| id).collect();
+        let new: Vec<&Waiting> = group.iter().filter(|w| taken.contains(&w.id)).collect();
+        if !new.is_empty() {
+            match &mut tx {
+                Tx::Lite(tx) => {
+                    let mut sql = bodies_sql::<Sqlite>(&new);
+                    sql.build().persistent(false).execute(&mut **tx).await.map(drop)?;
+                }
+                Tx::Pg(tx) => {
+                    let mut sql = bodies_sql::<Postgres>(&new);
+                    sql.build().persistent(false).execute(&mut **tx).await.map(drop)?;
+                }
+            }
+        }
         tx.commit().await?;
         Ok(rows
             .into_iter()
@@ -340,16 +320,14 @@ fn insert_sql<DB: sqlx::Database>(group: &[Waiting]) -> QueryBuilder<DB>
 where
     i64: sqlx::Type<DB> + for<'q> sqlx::Encode<'q, DB>,
     String: sqlx::Type<DB> + for<'q> sqlx::Encode<'q, DB>,
-    Vec<u8>: sqlx::Type<DB> + for<'q> sqlx::Encode<'q, DB>,
 {
     let mut sql = QueryBuilder::new(
-        "INSERT INTO delivery (id, seq, event, body, received_at, state, due_at, attempts, requeued) ",
+        "INSERT INTO delivery (id, seq, event, received_at, state, due_at, attempts, requeued) ",
     );
     sql.push_values(group, |mut row, w| {
         row.push_bind(storable(w.id.as_str()).into_owned())
             .push_bind(w.seq)
             .push_bind(storable(&w.event).into_owned())
-            .push_bind(w.body.clone())
             .push_bind(w.received_at.0)
             .push("'queued'")
             .push_bind(w.received_at.0)
@@ -357,7 +335,7 @@ where
             .push("0");
     });
     sql.push(
-        " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, event = excluded.event, body = excluded.body, \
+        " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, event = excluded.event, \
          received_at = excluded.received_at, state = 'queued', due_at = excluded.due_at, attempts = 0, \
          requeued = delivery.requeued + 1, claim = NULL, error = NULL \
          WHERE delivery.state = 'dead' RETURNING id, requeued",
@@ -365,174 +343,17 @@ where
     sql
 }
 
-/// The statement behind [`Tx::finish_deliveries`].
-fn finish_sql<DB: sqlx::Database>(ids: &[DeliveryId], claim: &str) -> QueryBuilder<DB>
+/// The bodies of deliveries that were stored or queued again.
+fn bodies_sql<DB: sqlx::Database>(group: &[&Waiting]) -> QueryBuilder<DB>
 where
     String: sqlx::Type<DB> + for<'q> sqlx::Encode<'q, DB>,
+    Vec<u8>: sqlx::Type<DB> + for<'q> sqlx::Encode<'q, DB>,
 {
-    let mut sql = QueryBuilder::new(
-        "UPDATE delivery SET state = 'done', due_at = NULL, claim = NULL, error = NULL \
-         WHERE state = 'running' AND claim = ",
-    );
-    sql.push_bind(claim.to_owned()).push(" AND id IN (");
-    let mut list = sql.separated(", ");
-    for id in ids {
-        list.push_bind(storable(id.as_str()).into_owned());
-    }
-    sql.push(")");
+    let mut sql = QueryBuilder::new("INSERT INTO delivery_body (id, body) ");
+    sql.push_values(group, |mut row, w| {
+        row.push_bind(storable(w.id.as_str()).into_owned())
+            .push_bind(w.body.clone());
+    });
+    sql.push(" ON CONFLICT (id) DO UPDATE SET body = excluded.body");
     sql
-}
-
-/// A claimed row; `body` is still compressed.
-struct Claimed(Delivery);
-
-from_row!(Claimed, row => Claimed(Delivery {
-    id: row.try_get("id")?,
-    event: row.try_get("event")?,
-    body: row.try_get("body")?,
-    attempts: row.try_get("attempts")?,
-    received_at: row.try_get("received_at")?,
-    seq: row.try_get("seq")?,
-}));
-
-/// Undoes the compression; the stored length is bounded and must be met.
-fn decompress(stored: &[u8]) -> Option<Vec<u8>> {
-    let (size, _) = lz4_flex::block::uncompressed_size(stored).ok()?;
-    let body = (size <= MAX_BODY).then(|| lz4_flex::decompress_size_prepended(stored).ok())??;
-    (body.len() == size).then_some(body)
-}
-
-impl Tx {
-    /// Claims up to `limit` deliveries in the order of arrival: queued ones whose time has
-    /// come, and those whose lease ran out. `claim` is fresh text; commit before the work
-    /// starts. A delivery whose stored body is damaged is buried, not returned.
-    pub async fn claim_deliveries(
-        &mut self,
-        now: Timestamp,
-        lease_ms: i64,
-        claim: &str,
-        limit: i64,
-    ) -> Result<Vec<Delivery>, StoreError> {
-        let skip = if matches!(self, Self::Pg(_)) { PG_SKIP } else { "" };
-        // Materialized: picked once, however the update is planned.
-        let sql = format!(
-            "WITH due AS MATERIALIZED (SELECT d.id FROM delivery d WHERE d.due_at <= $1 ORDER BY d.seq LIMIT $4{skip}) \
-             UPDATE delivery SET state = 'running', claim = $2, due_at = $3, attempts = attempts + 1 \
-             WHERE id IN (SELECT id FROM due) RETURNING id, event, body, attempts, received_at, seq"
-        );
-        let sql = AssertSqlSafe(sql).into_sql_str();
-        let rows: Vec<Claimed> = on!(self, c => sqlx::query_as(sql).bind(now).bind(claim)
-            .bind(now.plus_ms(lease_ms)).bind(limit).fetch_all(c).await?);
-        let mut deliveries = Vec::with_capacity(rows.len());
-        for Claimed(mut delivery) in rows {
-            match decompress(&delivery.body) {
-                Some(body) => {
-                    delivery.body = body;
-                    deliveries.push(delivery);
-                }
-                None => {
-                    self.bury_delivery(&delivery.id, claim, "the stored body is damaged")
-                        .await?;
-                }
-            }
-        }
-        deliveries.sort_by(|a, b| (a.seq, &a.id).cmp(&(b.seq, &b.id)));
-        Ok(deliveries)
-    }
-
-    /// Whether [`Tx::claim_deliveries`] would find one now.
-    pub async fn is_delivery_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {
-        const SQL: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM delivery WHERE due_at <= $1 LIMIT 1) AS first";
-        let found: i64 = on!(self, c => sqlx::query_scalar(SQL).bind(now).fetch_one(c).await?);
-        Ok(found > 0)
-    }
-
-    /// The delivery is done. `false`, and nothing done, when the lease was lost.
-    pub async fn finish_delivery(&mut self, id: &DeliveryId, claim: &str) -> Result<bool, StoreError> {
-        const SQL: &str = "UPDATE delivery SET state = 'done', due_at = NULL, claim = NULL, error = NULL \
-            WHERE id = $1 AND state = 'running' AND claim = $2";
-        Ok(on!(self, c => sqlx::query(SQL).bind(id).bind(claim).execute(c).await?.rows_affected()) == 1)
-    }
-
-    /// The deliveries of one claim are done. `false` when the lease of one of them was
-    /// lost: then the caller drops the transaction, and none is.
-    pub async fn finish_deliveries(&mut self, ids: &[DeliveryId], claim: &str) -> Result<bool, StoreError> {
-        let finished = match self {
-            Self::Lite(tx) => {
-                let mut sql = finish_sql::<Sqlite>(ids, claim);
-                sql.build()
-                    .persistent(false)
-                    .execute(&mut **tx)
-                    .await?
-                    .rows_affected()
-            }
-            Self::Pg(tx) => {
-                let mut sql = finish_sql::<Postgres>(ids, claim);
-                sql.build()
-                    .persistent(false)
-                    .execute(&mut **tx)
-                    .await?
-                    .rows_affected()
-            }
-        };
-        Ok(usize::try_from(finished).is_ok_and(|n| n == ids.len()))
-    }
-
-    /// The delivery is to be tried again at or after `not_before`; it keeps its place in
-    /// the order. `false`, and nothing done, when the lease was lost.
-    pub async fn retry_delivery(
-        &mut self,
-        id: &DeliveryId,
-        claim: &str,
-        not_before: Timestamp,
-        error: &str,
-    ) -> Result<bool, StoreError> {
-        const SQL: &str = "UPDATE delivery SET state = 'queued', due_at = $3, claim = NULL, error = $4 \
-            WHERE id = $1 AND state = 'running' AND claim = $2";
-        let error = storable(error);
-        Ok(
-            on!(self, c => sqlx::query(SQL).bind(id).bind(claim).bind(not_before).bind(&*error)
-            .execute(c).await?.rows_affected())
-                == 1,
-        )
-    }
-
-    /// The delivery is given up and kept as a dead letter; a redelivery queues it again.
-    /// `false`, and nothing done, when the lease was lost.
-    pub async fn bury_delivery(
-        &mut self,
-        id: &DeliveryId,
-        claim: &str,
-        error: &str,
-    ) -> Result<bool, StoreError> {
-        const SQL: &str = "UPDATE delivery SET state = 'dead', due_at = NULL, claim = NULL, error = $3 \
-            WHERE id = $1 AND state = 'running' AND claim = $2";
-        let error = storable(error);
-        Ok(
-            on!(self, c => sqlx::query(SQL).bind(id).bind(claim).bind(&*error).execute(c).await?.rows_affected())
-                == 1,
-        )
-    }
-
-    /// How many deliveries are on their way or given up.
-    pub async fn delivery_counts(&mut self) -> Result<DeliveryCounts, StoreError> {
-        const SQL: &str = "SELECT \
-            (SELECT COUNT(*) FROM delivery WHERE due_at IS NOT NULL AND state = 'queued') AS queued, \
-            (SELECT COUNT(*) FROM delivery WHERE due_at IS NOT NULL AND state = 'running') AS running, \
-            (SELECT COUNT(*) FROM delivery WHERE state = 'dead') AS dead";
-        let (queued, running, dead) = on!(self, c => sqlx::query_as(SQL).fetch_one(c).await?);
-        Ok(DeliveryCounts {
-            queued,
-            running,
-            dead,
-        })
-    }
-
-    /// Deletes deliveries that are done or dead and came in before `before`, at most
-    /// 1000 of them, and returns how many; call again until it is 0.
-    pub async fn purge_deliveries(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        const SQL: &str = "DELETE FROM delivery WHERE due_at IS NULL AND id IN (SELECT id FROM delivery \
-            WHERE due_at IS NULL AND received_at < $1 ORDER BY received_at LIMIT 1000)";
-        Ok(on!(self, c => sqlx::query(SQL).bind(before).execute(c).await?.rows_affected()))
-    }
 }

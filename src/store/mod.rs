@@ -17,6 +17,7 @@
 pub mod checks;
 mod columns;
 pub mod db;
+pub mod deliveries;
 mod error;
 pub mod findings;
 pub mod inbox;
@@ -31,9 +32,10 @@ pub mod tenants;
 
 pub use checks::{CheckKey, CheckRow};
 pub use db::{Db, Schema, Tx};
+pub use deliveries::{Delivery, DeliveryCounts};
 pub use error::StoreError;
 pub use findings::{Filed, StoredFindings};
-pub use inbox::{Accepted, Delivery, DeliveryCounts, Inbox, InboxWriter, NewDelivery};
+pub use inbox::{Accepted, Inbox, InboxWriter, NewDelivery};
 pub use jobs::{Job, JobCount, JobKind, JobState};
 pub use reviews::{ReviewRow, ReviewState};
 pub use tasks::Task;

@@ -15,5 +15,6 @@ INSERT INTO check_run (workspace, repo, sha, name, want, want_completed, want_re
 INSERT INTO review (pass, space, want, event, state) VALUES ('pass-1', 'space-1', BYTES'7b7d', 'COMMENT', 'wanted');
 INSERT INTO job (kind, key, state, due_at, attempts) VALUES ('review_space', 'space-1', 'ready', 1, 0);
 -- The body is empty JSON, `{}`, as an lz4 block with its length in front.
-INSERT INTO delivery (id, seq, event, body, received_at, state, due_at, attempts, requeued) VALUES ('delivery-1', 1, 'ping', BYTES'02000000207b7d', 1, 'queued', 1, 0, 0);
+INSERT INTO delivery (id, seq, event, received_at, state, due_at, attempts, requeued) VALUES ('delivery-1', 1, 'ping', 1, 'queued', 1, 0, 0);
+INSERT INTO delivery_body (id, body) VALUES ('delivery-1', BYTES'02000000207b7d');
 INSERT INTO server_key (name, value) VALUES ('fingerprint', BYTES'4141414141414141414141414141414141414141414141414141414141414141');

@@ -311,7 +311,7 @@ stories! {
         let hex = |bytes: &str| if home.is_sqlite() { format!("x'{bytes}'") } else { format!("'\\x{bytes}'::bytea") };
         // Nothing, a length of 4 GiB, and a length that is not met.
         for (id, bytes) in [("d0", ""), ("d1", "ffffffff00"), ("d2", "0a00000000")] {
-            home.sql(&format!("UPDATE delivery SET body = {} WHERE id = '{id}'", hex(bytes))).await;
+            home.sql(&format!("UPDATE delivery_body SET body = {} WHERE id = '{id}'", hex(bytes))).await;
         }
         assert_eq!(ids(&claim(&home.db, NOW, "c", 9).await), ["d3"]);
         let counts = home.db.read().await.unwrap().delivery_counts().await.unwrap();
