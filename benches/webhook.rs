@@ -13,6 +13,7 @@
 #![allow(missing_docs, reason = "a benchmark")]
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 #![allow(clippy::print_stdout, reason = "a benchmark")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::{
     io::{Read as _, Write as _},

@@ -22,12 +22,16 @@ impl Db {
     /// # Errors
     /// Whatever keeps a delivery from being stored.
     pub async fn try_store(&self, now: Timestamp) -> Result<(), StoreError> {
-        const PUT: &str = "INSERT INTO delivery (id, seq, event, body, received_at, state, attempts, requeued) \
-            VALUES ($1, 0, 'probe', $2, $3, 'done', 0, 0) \
-            ON CONFLICT (id) DO UPDATE SET body = excluded.body, received_at = excluded.received_at";
+        const PUT: &str = "INSERT INTO delivery (id, seq, event, received_at, state, attempts, requeued) \
+            VALUES ($1, 0, 'probe', $2, 'done', 0, 0) ON CONFLICT (id) DO UPDATE SET received_at = excluded.received_at";
+        const BODY: &str = "INSERT INTO delivery_body (id, body) VALUES ($1, $2) \
+            ON CONFLICT (id) DO UPDATE SET body = excluded.body";
         const TAKE: &str = "DELETE FROM delivery WHERE id = $1";
         let mut tx = self.write().await?;
-        on!(&mut tx, c => sqlx::query(PUT).bind(ID).bind(incompressible()).bind(now).execute(c).await.map(drop)?);
+        on!(&mut tx, c => {
+            sqlx::query(PUT).bind(ID).bind(now).execute(&mut *c).await?;
+            sqlx::query(BODY).bind(ID).bind(incompressible()).execute(c).await.map(drop)?;
+        });
         tx.commit().await?;
         let mut tx = self.write().await?;
         on!(&mut tx, c => sqlx::query(TAKE).bind(ID).execute(c).await.map(drop)?);

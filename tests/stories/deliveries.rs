@@ -313,7 +313,7 @@ async fn opened_together(room: &Room, branches: &[&str]) -> Vec<String> {
 
 fn clean_for(branch: &str) -> Vec<Edit> {
     vec![Edit::write(
-        &format!("tests/{branch}.rs"),
+        format!("tests/{branch}.rs"),
         "#[test]\nfn two() {}\n",
     )]
 }

@@ -10,7 +10,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::atomic::{AtomicUsize, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use axum::http::Method;
@@ -19,6 +19,8 @@ use jury::{
     emulator::{Delivery, Edit, Fault, OpenPull, Push, When},
     store::{Db, Schema},
 };
+
+use tokio::time::Instant;
 
 use crate::{
     faults,
