@@ -6,6 +6,7 @@ pub mod event;
 pub mod ids;
 pub mod policy;
 pub mod principal;
+pub mod report;
 pub mod review;
 pub mod space;
 pub mod text;
