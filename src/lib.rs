@@ -18,6 +18,8 @@ pub mod forge;
 #[cfg(feature = "app")]
 pub mod git;
 #[cfg(feature = "app")]
+pub mod isolation;
+#[cfg(feature = "app")]
 pub mod ports;
 #[cfg(feature = "app")]
 pub mod server;

@@ -1,5 +1,7 @@
 //! A change that is read with git: from a mirror or from a view of a checkout.
 
+use std::path::Path;
+
 use async_trait::async_trait;
 
 use crate::{
@@ -187,6 +189,10 @@ impl Change for GitChange {
             }
         }
         Ok(None)
+    }
+
+    async fn check_out(&self, folder: &Path) -> Result<(), ChangeError> {
+        super::checkout::check_out(self.blobs.repository(), self.head.tree_ish(), folder).await
     }
 
     async fn read_at(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {

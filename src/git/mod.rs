@@ -6,6 +6,7 @@
 
 pub mod blobs;
 pub mod change;
+mod checkout;
 pub mod diff;
 pub mod mirror;
 pub mod repository;

@@ -12,9 +12,10 @@ use super::change::{Change, ChangeError};
 /// What an analyzer hands in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// `Complete`, or `Partial` with a note when a file it should judge could not be read.
+    /// `Complete`; `Partial` with a note when a file it should judge could not be read;
+    /// `Failed` or `TimedOut` with a note when a program that it asked did not do its work.
     pub state: ContributionState,
-    /// What could not be judged.
+    /// What could not be judged, or was left out.
     pub note: Option<String>,
     /// Its findings; all about added or changed lines.
     pub drafts: Vec<Draft>,
@@ -26,10 +27,16 @@ pub struct Report {
 #[async_trait]
 pub trait Analyzer: Send + Sync {
     /// A short stable name, e.g. `secrets`; the principal is `analyzer:<name>`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// The axis it answers for.
     fn axis(&self) -> Axis;
+
+    /// Further axes on which it may have findings. When it does not finish, nothing is
+    /// proved on these either.
+    fn also(&self) -> &[Axis] {
+        &[]
+    }
 
     /// Judges the change.
     async fn analyze(&self, change: &dyn Change) -> Result<Report, ChangeError>;

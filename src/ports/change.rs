@@ -1,6 +1,8 @@
 //! A change that can be read: base and head, files, blobs. A bare mirror, the
 //! forge's files API and a local checkout implement it.
 
+use std::path::Path;
+
 use async_trait::async_trait;
 
 use crate::domain::{
@@ -54,6 +56,13 @@ pub trait Change: Send + Sync {
     /// does not exist there, is neither, or is larger than 16 MiB.
     async fn read(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, ChangeError>;
 
+    /// The content of `path` on `side` as far as it is known, so that a remark about a line
+    /// can be placed: lines that are not known are empty. The same as [`Change::read`] where
+    /// whole files can be read; nothing is proved by the rest of such a text.
+    async fn shown(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, ChangeError> {
+        self.read(side, path).await
+    }
+
     /// The regular file `path` at the tip of the base branch: where policy is read from.
     /// `None` only when nothing stands there.
     ///
@@ -66,6 +75,17 @@ pub trait Change: Send + Sync {
     /// The content of `path` at another commit, an earlier head say, as [`Self::read`]
     /// gives it; `None` also when that commit is not at hand.
     async fn read_at(&self, commit: &Sha, path: &str) -> Result<Option<Vec<u8>>, ChangeError>;
+
+    /// Writes all files of the head into `folder`, which exists and is empty, as they are:
+    /// nothing converts them, links are written as links, and there is no repository.
+    ///
+    /// # Errors
+    /// [`ChangeError::User`] when there is too much, or this way of reading cannot do it.
+    async fn check_out(&self, _folder: &Path) -> Result<(), ChangeError> {
+        Err(ChangeError::User(
+            "the head cannot be checked out, because it is not read with git".to_owned(),
+        ))
+    }
 }
 
 /// What to do at one place on the way to a file of the base.

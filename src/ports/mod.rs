@@ -5,3 +5,4 @@ pub mod change;
 pub mod clock;
 pub mod forge;
 pub mod ids;
+pub mod isolation;

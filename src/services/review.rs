@@ -409,7 +409,9 @@ async fn ask(
             tx.set_anchor(&id, finding.anchor.as_ref()).await?;
         }
     }
-    tx.put_contribution(&pass.id, &asked.contribution).await?;
+    for contribution in &asked.contributions {
+        tx.put_contribution(&pass.id, contribution).await?;
+    }
     tx.commit().await?;
     Ok(())
 }

@@ -39,8 +39,8 @@ pub const POLICY_FILE: &str = ".github/jury.toml";
 /// What a reviewer handed in, placed.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// How far it came.
-    pub contribution: Contribution,
+    /// How far it came: one for each axis that it answers for, its main one first.
+    pub contributions: Vec<Contribution>,
     /// Its findings, one for each fingerprint.
     pub findings: Vec<PlacedFinding>,
 }
@@ -97,11 +97,18 @@ impl PlacedFinding {
 /// panics, or says something that cannot be placed makes its contribution say so.
 pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &Fingerprinter) -> Asked {
     let author = Principal::new(PrincipalKind::Analyzer, analyzer.name());
-    let contribution = |state, note| Contribution {
-        reviewer: analyzer.name().to_owned(),
-        axis: analyzer.axis(),
-        state,
-        note,
+    let contributions = |state, note: Option<String>| {
+        let on = |reviewer, axis| Contribution {
+            reviewer,
+            axis,
+            state,
+            note: note.clone(),
+        };
+        // A contribution is known by its reviewer's name, so the further ones carry the axis in it.
+        let further = analyzer.also().iter().filter(|axis| **axis != analyzer.axis());
+        std::iter::once(on(analyzer.name().to_owned(), analyzer.axis()))
+            .chain(further.map(|axis| on(format!("{} ({axis})", analyzer.name()), *axis)))
+            .collect()
     };
     let report = match AssertUnwindSafe(analyzer.analyze(change)).catch_unwind().await {
         Ok(Ok(report)) => report,
@@ -109,7 +116,7 @@ pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &F
             tracing::warn!(reviewer = analyzer.name(), %error, "a reviewer failed");
             let note = "it could not read the change".to_owned();
             return Asked {
-                contribution: contribution(ContributionState::Failed, Some(note)),
+                contributions: contributions(ContributionState::Failed, Some(note)),
                 findings: vec![],
             };
         }
@@ -117,7 +124,7 @@ pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &F
             tracing::error!(reviewer = analyzer.name(), "a reviewer panicked");
             let note = "it broke".to_owned();
             return Asked {
-                contribution: contribution(ContributionState::Failed, Some(note)),
+                contributions: contributions(ContributionState::Failed, Some(note)),
                 findings: vec![],
             };
         }
@@ -155,7 +162,7 @@ pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &F
         .filter_map(|fingerprint| findings.remove(&fingerprint))
         .collect();
     Asked {
-        contribution: contribution(state, note),
+        contributions: contributions(state, note),
         findings,
     }
 }
@@ -170,7 +177,7 @@ async fn place(drafts: Vec<Draft>, change: &dyn Change) -> Vec<Result<Placed, St
     let mut placed = BTreeMap::new();
     for (file, drafts) in files {
         let blob = match &file {
-            Some((side, path)) => change.read(*side, path).await,
+            Some((side, path)) => change.shown(*side, path).await,
             None => Ok(None),
         };
         let quotes = drafts.iter().filter_map(|(_, draft)| draft.quote.as_deref());

@@ -26,6 +26,7 @@ stories! {
         let coverage = Coverage {
             unseen: vec![Unseen { path: "a\u{0}b \u{202e}".into(), reason: "binary".into() }],
             truncated: Some("more than 3000 files".into()),
+            proviso: Some("of a patch".into()),
         };
         assert!(tx.record_gathered(&pass.id, &sha('9'), Gate::Advisory, &coverage).await.unwrap());
         pass.merge_base = Some(sha('9'));

@@ -142,6 +142,13 @@ fn looked(own: &[&Contribution], coverage: &Coverage) -> (AxisState, String) {
             partial.len() - SHOWN
         ));
     }
+    // Nothing is missing there, but what was left out is said.
+    let told = done
+        .iter()
+        .filter(|c| c.state == ContributionState::Complete && c.note.is_some());
+    for c in told.take(SHOWN) {
+        note.push(with_note(&format!("`{}`", name(c)), c));
+    }
     if let (false, Some(reason)) = (done.is_empty(), &coverage.truncated) {
         state = state.max(AxisState::Partial);
         note.push(format!(
@@ -158,6 +165,9 @@ fn looked(own: &[&Contribution], coverage: &Coverage) -> (AxisState, String) {
             format!(" and {more} more")
         };
         note.push(format!("Checked by rules only ({}{more}).", names.join(", ")));
+    }
+    if let (false, Some(proviso)) = (done.is_empty(), &coverage.proviso) {
+        note.push(format!("{}.", sentence(proviso)));
     }
     if note.is_empty() {
         note.push(format!("Looked at by {}.", counted(done.len(), "reviewer")));

@@ -9,6 +9,10 @@ pub struct Coverage {
     pub unseen: Vec<Unseen>,
     /// Why the list of files itself is not complete, when it is not.
     pub truncated: Option<String>,
+    /// What this way of reading a change can never show, as a sentence: said beside
+    /// what was proved, but no reason to doubt it.
+    #[serde(default)]
+    pub proviso: Option<String>,
 }
 
 /// A file that was changed and not seen.

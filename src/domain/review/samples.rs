@@ -230,8 +230,8 @@ pub(super) fn any_contributions() -> impl Strategy<Value = Vec<Contribution>> {
 
 pub(super) fn any_coverage() -> impl Strategy<Value = Coverage> {
     proptest::option::of(hostile()).prop_map(|truncated| Coverage {
-        unseen: vec![],
         truncated,
+        ..Coverage::default()
     })
 }
 

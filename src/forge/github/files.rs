@@ -271,5 +271,6 @@ pub(super) fn coverage(files: &[ChangedFile], truncated: Option<String>) -> Cove
     Coverage {
         unseen: unseen.collect(),
         truncated,
+        proviso: None,
     }
 }

@@ -473,6 +473,7 @@ fn what_was_not_seen_is_named_and_counted() {
             })
             .collect(),
         truncated: Some("the forge lists 3,000 files".into()),
+        proviso: None,
     };
     let text = summary(&frozen(&[]), Some(&coverage));
     assert!(text.contains("- The list of changed files is not complete: the forge lists 3,000 files\n"));
