@@ -15,6 +15,7 @@ mod migrations;
 mod risky_files;
 mod secrets;
 mod test_gap;
+pub mod tools;
 mod trojan_source;
 mod workflow_hazards;
 mod yaml;

@@ -5,12 +5,21 @@ use std::{fs::File, net::SocketAddr, path::Path, process::ExitCode, sync::Arc, t
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 
 use crate::{
-    analyzers,
+    analyzers::{
+        self,
+        tools::{Configured, Tool},
+    },
     cli::{self, Fault, MigrateArgs, ServeArgs},
     config::{self, Config, ConfigError, Database, Flags, Inputs, Loaded, ReadBy, Storage},
     domain::review::fingerprint::Fingerprinter,
     forge::github::{GitHub, GitHubConfig},
-    ports::{clock::Clock, ids::Ids},
+    isolation::{self, Absent},
+    ports::{
+        analyzer::Analyzer,
+        clock::Clock,
+        ids::Ids,
+        isolation::{Bounds, Isolation, Program},
+    },
     server::{self, Face, ServeLimits, Shutdown, WebhookKey, WebhookLimits},
     services::{Context, Settings, heavy::Heavy, work},
     store::{Db, Inbox, InboxWriter, Schema, StoreError, Task},
@@ -189,6 +198,7 @@ pub async fn context(
     db: Db,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
+    isolation: Arc<dyn Isolation>,
 ) -> Result<Context, StartError> {
     let lease = config.limits.lease;
     let forge = GitHub::new(
@@ -216,7 +226,7 @@ pub async fn context(
         forge: Arc::new(forge),
         clock,
         ids,
-        analyzers: analyzers::all().into(),
+        analyzers: reviewers(config, isolation)?.into(),
         fingerprinter: Arc::new(Fingerprinter::new(key)),
         heavy: Heavy::default(),
         bell: Arc::new(Notify::new()),
@@ -237,6 +247,62 @@ pub async fn context(
     })
 }
 
+/// Our own rules, then the configured tools.
+fn reviewers(config: &Config, isolation: Arc<dyn Isolation>) -> Result<Vec<Box<dyn Analyzer>>, StartError> {
+    let mut reviewers = analyzers::all();
+    for tool in &config.tools {
+        if reviewers.iter().any(|known| known.name() == tool.name) {
+            return Err(StartError(format!(
+                "[[tools]] {:?}: a reviewer of this name is built in; give the tool another one",
+                tool.name
+            )));
+        }
+        let program = Program {
+            command: tool.command.clone(),
+            environment: tool.environment.clone(),
+            readable: tool.readable.clone(),
+            bounds: Bounds {
+                time: tool.timeout,
+                memory: tool.memory,
+                output: tool.output,
+                processes: tool.processes,
+            },
+        };
+        let tool = Tool {
+            name: tool.name.clone(),
+            axis: tool.axis,
+            format: tool.format,
+            exit_codes: tool.exit_codes.clone(),
+            program,
+        };
+        let folder = config.storage.data.join("worktrees");
+        reviewers.push(Box::new(Configured::new(tool, Arc::clone(&isolation), folder)));
+    }
+    Ok(reviewers)
+}
+
+/// What tools are run in. Without any tool nothing is looked for; with tools and without
+/// a back end the server runs, and every pass says that they did not.
+async fn isolated(config: &Config) -> Arc<dyn Isolation> {
+    if config.tools.is_empty() {
+        return Arc::new(Absent);
+    }
+    match isolation::detect().await {
+        Ok(found) => {
+            tracing::info!(
+                isolation = found.name(),
+                tools = config.tools.len(),
+                "tools are run in isolation"
+            );
+            found
+        }
+        Err(reason) => {
+            tracing::error!(%reason, tools = config.tools.len(), "no isolation: the configured tools are not run, and their axes stay unproved");
+            Arc::new(Absent)
+        }
+    }
+}
+
 /// Starts the server: the database up to date, the port bound, the workers running.
 pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError> {
     let db = open(&config.storage).await?;
@@ -244,7 +310,7 @@ pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError>
         Database::Sqlite => Some(take_folder(&config.storage.data)?),
         Database::Postgres(_) => None,
     };
-    let mut context = context(config, db.clone(), parts.clock, parts.ids).await?;
+    let mut context = context(config, db.clone(), parts.clock, parts.ids, isolated(config).await).await?;
     {
         let mut tx = db.write().await?;
         let now = context.now();

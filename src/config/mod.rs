@@ -10,6 +10,7 @@ mod keys;
 mod secrets;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod values;
 
 use std::{
@@ -25,6 +26,7 @@ use url::Url;
 
 use crate::domain::policy::{Locked, Policy};
 
+pub use tools::ToolConfig;
 use values::{Fault, Origin, Value, Values};
 
 pub use secrets::read_file;
@@ -46,6 +48,8 @@ pub struct Config {
     pub policy: Policy,
     /// Keys of policy that a repository may not replace.
     pub policy_locked: Locked,
+    /// Programs that review besides our own rules, in their order.
+    pub tools: Vec<ToolConfig>,
 }
 
 /// Where everything is kept.
@@ -179,6 +183,7 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded<Config>, ConfigError> {
     let mut policy = Policy::default();
     // The server locks out repositories, not itself.
     policy.apply(&values.policy, &Locked::default());
+    let tools = std::mem::take(&mut values.tools);
     let made = listen
         .zip(storage)
         .zip(github)
@@ -190,6 +195,7 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded<Config>, ConfigError> {
             limits,
             policy,
             policy_locked,
+            tools,
         });
     finish(values, made)
 }

@@ -21,6 +21,7 @@ use crate::domain::{
 use super::keys::{
     DEVELOPERS_VARIABLES, KEYS, Key, Kind, OTHER_VARIABLES, POLICY, SECRET_VARIABLES, policy_variables,
 };
+use super::tools::{self, TOOLS, ToolConfig};
 
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +70,7 @@ impl Fault {
 pub(super) struct Values {
     pub(super) by_path: BTreeMap<String, Value>,
     pub(super) policy: PolicyPatch,
+    pub(super) tools: Vec<ToolConfig>,
     pub(super) faults: Vec<Fault>,
     pub(super) warnings: Vec<String>,
     /// Faults that are told only where no other accounts for them, by the key's path.
@@ -145,6 +147,8 @@ impl Values {
                     Ok(policy) => self.policy = policy,
                     Err(error) => self.faults.push(Fault(error.to_string())),
                 }
+            } else if name == TOOLS {
+                self.tools = tools::read(value, &at, &mut self.faults);
             } else if let Some(key) = find("", name) {
                 self.add_value(key, value, at(value.span()));
             } else if tables().any(|table| table == name) {
@@ -156,7 +160,7 @@ impl Values {
                     }
                 }
             } else {
-                let known = tables().chain(top_level()).chain([POLICY]);
+                let known = tables().chain(top_level()).chain([POLICY, TOOLS]);
                 self.fault(&origin, unknown(name, known));
                 self.lose(Some(""), name);
                 if let DeValue::Table(entries) = value.get_ref() {
@@ -361,7 +365,7 @@ fn top_level() -> impl Iterator<Item = &'static str> {
     KEYS.iter().filter(|key| key.table.is_empty()).map(|key| key.name)
 }
 
-fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let shown: String = name.chars().take(64).flat_map(char::escape_default).collect();
     let known: BTreeSet<&str> = known.collect();
     let elsewhere = KEYS.iter().find(|key| key.name == name && !key.table.is_empty());
@@ -383,7 +387,7 @@ fn expected(kind: Kind) -> &'static str {
     }
 }
 
-fn wrong_kind(path: &str, expected: &str, found: &DeValue<'_>) -> String {
+pub(super) fn wrong_kind(path: &str, expected: &str, found: &DeValue<'_>) -> String {
     format!("`{path}` must be {expected}, not {}", article(found.type_str()))
 }
 

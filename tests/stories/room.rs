@@ -87,6 +87,8 @@ pub(crate) struct Setup {
     pub(crate) env: BTreeMap<String, String>,
     /// Files of the repository's first commit, beside the README.
     pub(crate) files: Vec<Edit>,
+    /// The server's configuration file.
+    pub(crate) config: String,
 }
 
 impl Default for Setup {
@@ -98,6 +100,7 @@ impl Default for Setup {
         Self {
             env: BTreeMap::new(),
             files,
+            config: String::new(),
         }
     }
 }
@@ -105,6 +108,11 @@ impl Default for Setup {
 impl Setup {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.insert(name.into(), value.into());
+        self
+    }
+
+    pub(crate) fn config(mut self, text: &str) -> Self {
+        self.config = text.into();
         self
     }
 
@@ -157,11 +165,17 @@ impl Room {
             ("JURY_GITHUB_WEBHOOK_SECRET".to_owned(), SECRET.to_owned()),
         ]);
         env.extend(setup.env);
-        let none = |_: &std::path::Path| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+        let text = setup.config;
+        let read = |_: &std::path::Path| {
+            Ok(config::FileContent {
+                bytes: text.clone().into_bytes(),
+                world_readable: false,
+            })
+        };
         let config = config::load(&Inputs {
             env: &env,
             flags: Flags::default(),
-            read: &none,
+            read: &read,
         })
         .unwrap()
         .value;
