@@ -57,12 +57,14 @@ pub enum Command {
 #[command(
     long_about = "Reviews what a branch adds: the commits from where it left its base to its head. Only added and changed \
                   lines are judged, by the built-in rules: secrets, Trojan source, merge-conflict markers, untouched \
-                  tests. Nothing is stored, sent or executed, and the repository's own git configuration is not trusted. \
+                  tests; and by what other tools reported, when their files are given. Nothing is stored, sent or executed, and the repository's own git configuration is not trusted. \
                   The policy in .github/jury.toml is read from the base, never from the head.",
     after_help = "Exit codes: 0 the verdict is below the threshold, 1 it is at or over it, 2 bad usage or a fault.\n\n\
                   Examples:\n  jury review                                 the current branch against the default branch\n  \
                   jury review --head WORKTREE                 what is not committed yet, too\n  \
-                  jury review --base v1.2 --format json       for programs"
+                  jury review --base v1.2 --format json       for programs\n  \
+                  ruff check --output-format sarif | jury review --sarif -\n  \
+                  git diff main... | jury review --patch -"
 )]
 pub struct ReviewArgs {
     /// A folder in the repository
@@ -74,6 +76,21 @@ pub struct ReviewArgs {
     /// What to review: a branch, tag or commit, or WORKTREE for uncommitted and untracked files as well
     #[arg(long, value_name = "REF|WORKTREE", default_value = "HEAD")]
     pub head: String,
+    /// Review this diff (`-`: from stdin) without a repository; only the lines it shows are read
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "head"])]
+    pub patch: Option<PathBuf>,
+    /// Take in what another tool reported of this head: SARIF 2.1.0 (`-`: from stdin; may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Vec<PathBuf>,
+    /// The same, in reviewdog's diagnostic format
+    #[arg(long, value_name = "FILE")]
+    pub rdjson: Vec<PathBuf>,
+    /// The same, one diagnostic a line
+    #[arg(long, value_name = "FILE")]
+    pub rdjsonl: Vec<PathBuf>,
+    /// The same, in checkstyle's XML
+    #[arg(long, value_name = "FILE")]
+    pub checkstyle: Vec<PathBuf>,
     /// How the result is written to stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -91,6 +108,10 @@ pub enum Format {
     Json,
     /// For comments and job summaries
     Markdown,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
+    /// Workflow commands of GitHub Actions: annotations
+    Github,
 }
 
 /// From which verdict on the review fails.

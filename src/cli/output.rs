@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::{Fault, Format, Reviewed};
-use crate::domain::review::render::{TextLine, Tone, markdown, text_lines};
+use crate::domain::review::render::{
+    SarifInput, TextLine, Tone, markdown, sarif, text_lines, workflow_commands,
+};
 
 /// Writes a review to stdout, coloured only as text on a terminal (or as
 /// `NO_COLOR` and `CLICOLOR_FORCE` say).
@@ -16,12 +18,21 @@ pub fn show(reviewed: &Reviewed, format: Format) -> Result<(), Fault> {
             &text_lines(&reviewed.snapshot),
         )),
         Format::Markdown => print(&markdown(&reviewed.snapshot, Some(&reviewed.coverage))),
-        Format::Json => {
-            let json = serde_json::to_string_pretty(&reviewed.snapshot)
-                .map_err(|e| Fault::new(format!("the result cannot be written as JSON: {e}")))?;
-            print(&json)
-        }
+        Format::Json => print(&json(&reviewed.snapshot)?),
+        Format::Sarif => print(&json(&sarif(&SarifInput {
+            snapshot: &reviewed.snapshot,
+            findings: &reviewed.findings,
+            coverage: &reviewed.coverage,
+            somewhere: reviewed.somewhere.as_deref(),
+            version: env!("CARGO_PKG_VERSION"),
+        }))?),
+        Format::Github => print(&workflow_commands(&reviewed.snapshot)),
     }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, Fault> {
+    serde_json::to_string_pretty(value)
+        .map_err(|e| Fault::new(format!("the result cannot be written as JSON: {e}")))
 }
 
 /// Writes `text` to stdout, ended by one LF.

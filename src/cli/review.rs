@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use super::{FailOn, Fault, Progress};
 use crate::{
     domain::{
+        diff::{ChangedFile, FileStatus},
         ids::FindingId,
         policy::{Locked, Policy},
         review::{
@@ -28,6 +29,10 @@ pub struct Reviewed {
     pub snapshot: PassSnapshot,
     /// What could not be seen.
     pub coverage: Coverage,
+    /// The findings with everything that the pass's document leaves out.
+    pub findings: Vec<Finding>,
+    /// A path of the change, where remarks on all of it can be put.
+    pub somewhere: Option<String>,
 }
 
 impl Reviewed {
@@ -55,25 +60,35 @@ pub async fn review(
     let fingerprinter = Fingerprinter::new(key);
     let mut contributions = Vec::new();
     let mut findings: Vec<Finding> = Vec::new();
+    let mut known: BTreeSet<String> = BTreeSet::new();
     for analyzer in analyzers {
         progress.say(&format!("reviewing: {}", analyzer.name()));
         let asked = review_change::ask(analyzer.as_ref(), change, &fingerprinter).await;
-        contributions.push(asked.contribution);
-        findings.extend(asked.findings.into_iter().map(|placed| {
-            let id = id_of(&placed);
-            placed.into_finding(id, Timestamp::default())
-        }));
+        contributions.extend(asked.contributions);
+        for placed in asked.findings {
+            // Two reports of one tool say the same once.
+            if known.insert(placed.fingerprint().to_owned()) {
+                let id = id_of(&placed);
+                findings.push(placed.into_finding(id, Timestamp::default()));
+            }
+        }
     }
     progress.say("confirming what was found");
     let votes = review_change::verify(&findings, change, analyzers, &fingerprinter).await;
     for (finding, vote) in findings.iter_mut().zip(votes) {
         finding.votes.extend(vote);
     }
-    let seen: BTreeSet<String> = findings.iter().map(|f| f.fingerprint.clone()).collect();
-    review_change::settle(&mut findings, &seen, &contributions, &policy, None);
+    review_change::settle(&mut findings, &known, &contributions, &policy, None);
     let coverage = change.coverage().clone();
     let snapshot = review_change::fold(change.head(), &findings, &contributions, &coverage, &policy);
-    Ok(Reviewed { snapshot, coverage })
+    let kept = |file: &&ChangedFile| file.status != FileStatus::Removed;
+    let somewhere = change.files().iter().find(kept).map(|file| file.path.clone());
+    Ok(Reviewed {
+        snapshot,
+        coverage,
+        findings,
+        somewhere,
+    })
 }
 
 /// An id that is the same whenever the same change is reviewed. It is made of the

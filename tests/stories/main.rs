@@ -19,6 +19,8 @@ mod pull_requests;
 mod recovery;
 mod requests;
 mod review_local;
+mod review_tools;
 mod room;
 mod storage;
 mod storm;
+mod tools;

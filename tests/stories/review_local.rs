@@ -10,29 +10,29 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A repository in a folder of its own, with a home of its own.
-struct Repo {
-    home: TempDir,
-    folder: PathBuf,
+pub(crate) struct Repo {
+    pub(crate) home: TempDir,
+    pub(crate) folder: PathBuf,
 }
 
 /// What the program did.
 #[derive(Debug)]
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Repo {
     /// On `main` with one commit.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let repo = Self::unborn();
         repo.write("README.md", "# hello\n");
         repo.commit("Begin");
         repo
     }
 
-    fn unborn() -> Self {
+    pub(crate) fn unborn() -> Self {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("repo");
         fs::create_dir(&folder).unwrap();
@@ -42,7 +42,7 @@ impl Repo {
     }
 
     /// With `main`, and a branch `work` that adds `content` at `path`.
-    fn with_work(path: &str, content: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn with_work(path: &str, content: impl AsRef<[u8]>) -> Self {
         let repo = Self::new();
         repo.git("switch -q -c work");
         repo.write(path, content);
@@ -50,7 +50,7 @@ impl Repo {
         repo
     }
 
-    fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
             .env_clear()
@@ -62,7 +62,7 @@ impl Repo {
     }
 
     #[track_caller]
-    fn git(&self, args: &str) {
+    pub(crate) fn git(&self, args: &str) {
         let done = self
             .command("git")
             .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
@@ -76,19 +76,19 @@ impl Repo {
         );
     }
 
-    fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.folder.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
     #[track_caller]
-    fn commit(&self, words: &str) {
+    pub(crate) fn commit(&self, words: &str) {
         self.git("add -A");
         self.git(&format!("commit -q -m {words}"));
     }
 
-    fn jury(&self, args: &str) -> Ran {
+    pub(crate) fn jury(&self, args: &str) -> Ran {
         ran(self
             .command(env!("CARGO_BIN_EXE_jury"))
             .args(args.split_whitespace()))
@@ -96,14 +96,14 @@ impl Repo {
 
     /// The PASS of `jury review --format json` with these further arguments.
     #[track_caller]
-    fn pass(&self, args: &str) -> Value {
+    pub(crate) fn pass(&self, args: &str) -> Value {
         let done = self.jury(&format!("review --format json --fail-on never {args}"));
         assert_eq!((done.code, done.err.as_str()), (0, ""), "{done:?}");
         serde_json::from_str(&done.out).unwrap()
     }
 }
 
-fn ran(command: &mut Command) -> Ran {
+pub(crate) fn ran(command: &mut Command) -> Ran {
     let output = command.output().unwrap();
     Ran {
         code: output.status.code().unwrap(),
@@ -113,7 +113,7 @@ fn ran(command: &mut Command) -> Ran {
 }
 
 /// `<rule> <path>:<line> <status>` of every finding.
-fn findings(pass: &Value) -> Vec<String> {
+pub(crate) fn findings(pass: &Value) -> Vec<String> {
     let list = pass["findings"].as_array().unwrap();
     list.iter()
         .map(|f| {

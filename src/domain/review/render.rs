@@ -10,6 +10,8 @@
 mod check;
 mod local;
 mod review;
+mod sarif;
+mod workflow;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +20,8 @@ use crate::domain::{ids::PassId, principal::PrincipalKind, text};
 pub use check::{CheckText, check_text, summary, title};
 pub use local::{Span, TextLine, Tone, markdown, plain, text_lines};
 pub use review::{ReviewInput, carries_marker, demote, inline_comment, marker, review};
+pub use sarif::{SarifInput, sarif};
+pub use workflow::workflow_commands;
 
 use super::{
     axis::{AxisResult, AxisState},

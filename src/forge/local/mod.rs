@@ -71,6 +71,11 @@ pub async fn open(folder: &Path, base: Option<&str>, head: &str) -> Result<GitCh
     }
 }
 
+/// The top of the working tree that holds `folder`; `None` outside one.
+pub async fn top(folder: &Path) -> Option<PathBuf> {
+    Checkout::find(folder).await.ok()?.top
+}
+
 /// Where the parts of a checkout are.
 #[derive(Debug)]
 struct Checkout {
