@@ -16,6 +16,11 @@ const TEXTS: [&str; 4] = [
     "a\u{202e}b\u{200b}c\0d\re\r\nf\u{a0}g",
 ];
 
+const RDJSONL: &[u8] = b"\x01{\"message\":\"m\",\"location\":{\"path\":\"a.js\",\"range\":{\"start\":{\"line\":2}}}}\n{\"message\":\"n\",\"severity\":\"ERROR\",\"location\":{\"path\":\"a.js\"}}\n";
+
+/// Every part of a result that is read, on the target's own file.
+const SARIF: &[u8] = br#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"t","rules":[{"id":"R","defaultConfiguration":{"level":"error"},"properties":{"tags":["security"],"precision":"high"},"messageStrings":{"a":{"text":"x {0}"}}}]}},"columnKind":"utf16CodeUnits","originalUriBaseIds":{"S":{"uri":"file:///work/"}},"artifacts":[{"location":{"uri":"src/a.rs"}}],"invocations":[{"executionSuccessful":true}],"results":[{"ruleId":"R","ruleIndex":0,"message":{"id":"a","arguments":["1"]},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"src/a.rs","uriBaseId":"S"},"region":{"startLine":3,"startColumn":7,"endLine":3,"endColumn":9}}}],"fixes":[{"artifactChanges":[{"artifactLocation":{"uri":"src/a.rs","uriBaseId":"S"},"replacements":[{"deletedRegion":{"startLine":3,"startColumn":7,"endColumn":9},"insertedContent":{"text":"y"}}]}]}]},{"ruleId":"R","message":{"text":"m"},"suppressions":[],"locations":[{"physicalLocation":{"artifactLocation":{"index":0},"region":{"charOffset":10,"charLength":3}}}]}]}]}"#;
+
 fn main() -> io::Result<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let write = |target: &str, name: &str, seed: &[u8]| {
@@ -42,5 +47,19 @@ fn main() -> io::Result<()> {
     for (name, seed) in TEXTS.iter().enumerate() {
         write("text", &name.to_string(), seed.as_bytes())?;
     }
+    for entry in fs::read_dir(here.join("../fixtures/reports"))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let report = fs::read(&path)?;
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("sarif") => write("sarif", &name, &report)?,
+            // The first byte tells the format.
+            Some("rdjson") => write("rdjson", &name, &[b"\0", &report[..]].concat())?,
+            Some("xml") => write("rdjson", &name, &[b"\x02", &report[..]].concat())?,
+            _ => {}
+        }
+    }
+    write("rdjson", "lines", RDJSONL)?;
+    write("sarif", "small", SARIF)?;
     Ok(())
 }
