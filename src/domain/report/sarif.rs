@@ -6,15 +6,15 @@
 //! accepted (§3.27.23). A run without results, or one that says of itself that it did
 //! not succeed, proves nothing. Code flows, graphs and contents are skipped unread.
 
-use std::collections::HashMap;
+mod model;
 
-use serde::Deserialize;
+use std::collections::HashMap;
 
 use crate::domain::review::finding::Confidence;
 
 use super::{
-    Level, MAX_ABOUT, MAX_MESSAGE, MAX_RESULTS, Place, ReportError, ToolReport, ToolResult, json_fault,
-    lenient::{Flag, Int, List, Named, Object, Text, read},
+    Level, MAX_ABOUT, MAX_MESSAGE, Place, ReportError, ToolReport, ToolResult, json_fault,
+    lenient::{Int, List, Object, Text, read},
     link,
     paths::uri_readings,
     plain,
@@ -22,235 +22,13 @@ use super::{
     rule_id, tool_name,
 };
 
-/// Runs of one file, which is what GitHub's code scanning takes.
-const MAX_RUNS: usize = 20;
-/// Rules of one component of a tool.
-const MAX_RULES: usize = 25_000;
+use model::{
+    ArtifactLocation, Component, Configuration, Log, Message, Outcome, PhysicalLocation, Rule, Run,
+    SarifRegion, SarifReplacement, Suppression,
+};
+
 /// Levels of `uriBaseId`; the specification forbids circles, files do not know that.
 const MAX_BASES: usize = 16;
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Log {
-    version: Text,
-    runs: List<Object<Run>, MAX_RUNS>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Run {
-    tool: Object<Tool>,
-    results: List<Object<Outcome>, MAX_RESULTS>,
-    original_uri_base_ids: Named<Object<ArtifactLocation>, 100>,
-    artifacts: List<Object<Artifact>, 50_000>,
-    invocations: List<Object<Invocation>, 32>,
-    column_kind: Text,
-    external_property_file_references: Object<External>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct External {
-    results: List<Object<Nothing>, 1>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Nothing {}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Tool {
-    driver: Object<Component>,
-    extensions: List<Object<Component>, 100>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Component {
-    name: Text,
-    guid: Text,
-    rules: List<Object<Rule>, MAX_RULES>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Rule {
-    id: Text,
-    guid: Text,
-    short_description: Object<Message>,
-    full_description: Object<Message>,
-    message_strings: Named<Object<Message>, 32>,
-    default_configuration: Object<Configuration>,
-    help_uri: Text,
-    properties: Object<Properties>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Configuration {
-    level: Text,
-    enabled: Flag,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Properties {
-    tags: List<Text, 64>,
-    precision: Text,
-    #[serde(rename = "security-severity")]
-    security_severity: Text,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message {
-    text: Text,
-    markdown: Text,
-    id: Text,
-    arguments: List<Text, 16>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Outcome {
-    rule_id: Text,
-    rule_index: Int,
-    rule: Object<RuleReference>,
-    kind: Text,
-    level: Text,
-    message: Object<Message>,
-    locations: List<Object<Location>, 8>,
-    suppressions: List<Object<Suppression>, 16>,
-    baseline_state: Text,
-    fixes: List<Object<Fix>, 1>,
-    provenance: Object<Provenance>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Provenance {
-    invocation_index: Int,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct RuleReference {
-    id: Text,
-    index: Int,
-    guid: Text,
-    tool_component: Object<ComponentReference>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ComponentReference {
-    name: Text,
-    index: Int,
-    guid: Text,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Location {
-    physical_location: Object<PhysicalLocation>,
-    logical_locations: List<Object<LogicalLocation>, 4>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct LogicalLocation {
-    fully_qualified_name: Text,
-    name: Text,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct PhysicalLocation {
-    artifact_location: Object<ArtifactLocation>,
-    region: Object<SarifRegion>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ArtifactLocation {
-    uri: Text,
-    uri_base_id: Text,
-    index: Int,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Artifact {
-    location: Object<ArtifactLocation>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct SarifRegion {
-    start_line: Int,
-    start_column: Int,
-    end_line: Int,
-    end_column: Int,
-    char_offset: Int,
-    char_length: Int,
-    byte_offset: Int,
-    byte_length: Int,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Suppression {
-    status: Text,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Fix {
-    artifact_changes: List<Object<ArtifactChange>, 2>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ArtifactChange {
-    artifact_location: Object<ArtifactLocation>,
-    replacements: List<Object<SarifReplacement>, 32>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct SarifReplacement {
-    deleted_region: Object<SarifRegion>,
-    inserted_content: Object<Content>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Content {
-    text: Text,
-    binary: Text,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Invocation {
-    execution_successful: Flag,
-    tool_execution_notifications: List<Object<Notification>, 100>,
-    tool_configuration_notifications: List<Object<Notification>, 100>,
-    rule_configuration_overrides: List<Object<Override>, 1_000>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Notification {
-    level: Text,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Override {
-    descriptor: Object<RuleReference>,
-    configuration: Object<Configuration>,
-}
 
 /// Reads a SARIF file.
 pub(super) fn parse(text: &str) -> Result<ToolReport, ReportError> {
