@@ -29,7 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("analyzers", &["domain", "ports"]),
     ("isolation", &["domain", "ports"]),
     ("config", &["domain"]),
-    ("telemetry", &[]),
+    ("telemetry", &["domain"]),
     ("emulator", &[]),
     ("server", &["domain", "ports", "services", "config", "telemetry"]),
     ("cli", &["domain", "ports", "services", "config", "telemetry"]),

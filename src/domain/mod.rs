@@ -8,6 +8,7 @@ pub mod policy;
 pub mod principal;
 pub mod report;
 pub mod review;
+pub mod secret;
 pub mod space;
 pub mod text;
 pub mod time;

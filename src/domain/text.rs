@@ -6,10 +6,17 @@
 //! line, heading, marker, mention, reference, colour code or hidden character
 //! survives as such. Characters that cannot be seen are *shown* (`\u{202e}`)
 //! rather than dropped, so that a reader notices them.
+//!
+//! A token of a known provider is shown as [`MASK`], wherever it stands: a file, a
+//! branch or a pull request may be named after one. It is masked before anything is
+//! cut (half a token tells much) and once more when the text is whole, since joining
+//! lines may make one.
 
 mod markdown;
 
 use std::{borrow::Cow, fmt::Write as _};
+
+use super::secret::conceal;
 
 pub use markdown::markdown;
 
@@ -86,7 +93,7 @@ fn push_visible(out: &mut String, c: char) {
 /// No Markdown is escaped: for terminals and for plain-text fields.
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in conceal(text).chars() {
         if matches!(
             c,
             '\n' | '\r' | '\t' | ' ' | '\u{0b}' | '\u{0c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
@@ -98,7 +105,7 @@ pub fn one_line(text: &str) -> String {
             push_visible(&mut out, c);
         }
     }
-    out.trim_matches(' ').to_owned()
+    conceal(out.trim_matches(' ')).into_owned()
 }
 
 /// A path as people may read it: on one line, with every character that could
@@ -106,7 +113,7 @@ pub fn one_line(text: &str) -> String {
 /// Not for requests: those take the true path.
 pub fn visible_path(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
-    for c in path.chars() {
+    for c in conceal(path).chars() {
         // Wide and unbreakable blanks pass in prose; in a path they deceive.
         if c.is_whitespace() && !c.is_ascii() {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
@@ -114,14 +121,15 @@ pub fn visible_path(path: &str) -> String {
             push_visible(&mut out, c);
         }
     }
-    out
+    conceal(&out).into_owned()
 }
 
 /// Text of several lines with nothing hidden in it: `CR LF` becomes LF, LF and
 /// TAB stay, everything else that could not be seen is shown as an escape.
 pub fn visible_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
+    let concealed = conceal(text);
+    let mut chars = concealed.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '\r' if chars.peek() == Some(&'\n') => {}
@@ -129,7 +137,7 @@ pub fn visible_lines(text: &str) -> String {
             c => push_visible(&mut out, c),
         }
     }
-    out
+    conceal(&out).into_owned()
 }
 
 /// Plain text for the inside of a Markdown line: it stays on one line, nothing
@@ -145,7 +153,7 @@ pub fn inline(text: &str) -> String {
 pub(crate) fn escape(text: &str) -> String {
     const BREAK: &str = "&#8203;";
     let mut out = String::with_capacity(text.len() + 16);
-    let chars: Vec<char> = text.chars().collect();
+    let chars: Vec<char> = conceal(text).chars().collect();
     for (i, &c) in chars.iter().enumerate() {
         let previous = i.checked_sub(1).map(|p| chars[p]);
         let next = chars.get(i + 1).copied();
@@ -272,11 +280,12 @@ pub(crate) fn defuse_comments(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// At most `max` characters; what was cut is marked by a final `…`, which
-/// counts. `max` = 0 gives nothing.
+/// At most `max` characters, tokens masked before the cut; what was cut is marked by a
+/// final `…`, which counts. `max` = 0 gives nothing.
 pub fn truncate_chars(text: &str, max: usize) -> Cow<'_, str> {
+    let text = conceal(text);
     let Some((cut, _)) = text.char_indices().nth(max) else {
-        return Cow::Borrowed(text);
+        return text;
     };
     if max == 0 {
         return Cow::Borrowed("");

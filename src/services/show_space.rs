@@ -5,6 +5,7 @@ use crate::{
         ids::{Sha, SpaceId},
         review::{check::Standing, render},
         space::PullState,
+        text,
     },
     store::StoreError,
 };
@@ -45,12 +46,12 @@ pub async fn show(ctx: &Context, id: &SpaceId) -> Result<Option<SpaceView>, Stor
         _ => want_check::standing(&space, pass.as_ref()),
     };
     let coverage = pass.as_ref().and_then(|pass| pass.coverage.as_ref());
-    let text = render::check_text(&standing, coverage);
+    let said = render::check_text(&standing, coverage);
     Ok(Some(SpaceView {
-        title: space.snapshot.title,
+        title: text::one_line(&space.snapshot.title),
         pull_request: space.snapshot.html_url,
         head: pass.map_or(space.snapshot.head, |pass| pass.head),
-        standing: text.title,
-        summary: text.summary,
+        standing: said.title,
+        summary: said.summary,
     }))
 }

@@ -3,10 +3,15 @@
 //! Lines go to standard error: standard output belongs to results. What is logged
 //! is chosen by `JURY_LOG` (else `RUST_LOG`, else `info` for Jury and `warn` for
 //! the rest), in the syntax of `tracing`'s `EnvFilter`.
+//!
+//! A token of a known provider is masked in every line, whoever logged it: what breaks
+//! is often named after what was in a change.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{self, IsTerminal, Write, stderr};
 
 use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::domain::secret::conceal;
 
 /// How a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +48,21 @@ pub struct LogOptions {
     filter: EnvFilter,
 }
 
+/// Masks what is written. A line comes in one piece.
+struct Concealing<W>(W);
+
+impl<W: Write> Write for Concealing<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        self.0.write_all(conceal(&text).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 const DEFAULT_FILTER: &str = "warn,jury=info";
 
 impl LogOptions {
@@ -73,7 +93,7 @@ impl LogOptions {
     /// Sets the subscriber of the whole process.
     pub fn install(self) -> Result<(), LogError> {
         let registry = tracing_subscriber::registry().with(self.filter);
-        let lines = tracing_subscriber::fmt::layer().with_writer(stderr);
+        let lines = tracing_subscriber::fmt::layer().with_writer(|| Concealing(stderr()));
         match self.format {
             Format::Text => registry
                 .with(lines.with_ansi(stderr().is_terminal()).with_target(false))
@@ -120,6 +140,37 @@ mod tests {
             options(&[("JURY_LOG_FORMAT", "xml")], true).unwrap_err(),
             LogError::Format("xml".into())
         );
+    }
+
+    #[test]
+    fn a_token_does_not_get_into_the_log() {
+        use std::sync::{Arc, Mutex};
+
+        #[derive(Clone, Default)]
+        struct Kept(Arc<Mutex<Vec<u8>>>);
+        impl Write for Kept {
+            fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().write(line)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+
+        let token = format!("gh{}_{}", "p", "aB3dE5gH7jK9mN2pQ4sT6vW8xZ1cF0kLqR5t");
+        let kept = Kept::default();
+        for json in [false, true] {
+            let kept = kept.clone();
+            let lines = tracing_subscriber::fmt().with_writer(move || Concealing(kept.clone()));
+            let log = || tracing::warn!(path = %format!("a/{token}\n.env"), "{token} could not be read");
+            match json {
+                true => tracing::subscriber::with_default(lines.json().finish(), log),
+                false => tracing::subscriber::with_default(lines.with_ansi(true).finish(), log),
+            }
+        }
+        let written = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(written.matches("********").count(), 4, "{written}");
+        assert!(!written.contains(&token), "{written}");
     }
 
     #[test]

@@ -9,13 +9,15 @@ use std::{ops::Range, sync::LazyLock};
 
 use regex::bytes::Regex;
 
-use crate::domain::review::finding::Priority;
-
-use super::{
-    place::Place,
-    placeholder,
-    shapes::{Hit, Hits},
+use crate::domain::{
+    review::finding::Priority,
+    secret::{
+        placeholder,
+        shapes::{Hit, Hits},
+    },
 };
+
+use super::place::Place;
 
 /// Lines longer than this are bundles, pictures or tables; assignments are not
 /// looked for there.

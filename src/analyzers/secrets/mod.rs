@@ -6,9 +6,7 @@
 
 mod assignment;
 mod place;
-mod placeholder;
 mod private_key;
-mod shapes;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +22,7 @@ use crate::{
             finding::{Axis, Draft, Finding, Priority, Provenance, Side},
             grounding::blob_lines,
         },
+        secret::shapes::{self, Hit, Hits},
     },
     ports::{
         analyzer::{Analyzer, Report},
@@ -31,10 +30,7 @@ use crate::{
     },
 };
 
-use self::{
-    place::Place,
-    shapes::{Hit, Hits},
-};
+use self::place::Place;
 use super::added::{Remark, readable, report};
 
 /// Finds secrets in added lines.

@@ -88,7 +88,7 @@ fn material(text: &[u8]) -> Option<f64> {
         return None;
     }
     let run = MATERIAL.find(text)?.as_bytes();
-    if super::placeholder::varied(run) < 8 {
+    if crate::domain::secret::placeholder::varied(run) < 8 {
         return None;
     }
     let mixed = run.iter().any(u8::is_ascii_uppercase)

@@ -7,6 +7,7 @@ use crate::domain::{
     ids::{FindingId, Sha},
     policy::Gate,
     principal::Principal,
+    secret::conceal,
     words::words,
 };
 
@@ -64,7 +65,8 @@ impl PassSnapshot {
     }
 }
 
-/// A finding as it stood when the pass was finalized.
+/// A finding as it stood when the pass was finalized, for people: a token in its words or
+/// in its path is masked, so the path is not for requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields of `Finding`, flattened")]
 pub struct FindingSnapshot {
@@ -95,16 +97,20 @@ impl From<&Finding> for FindingSnapshot {
             priority: f.priority,
             confidence: f.confidence.get(),
             axis: f.axis,
-            path: anchor.map(|a| a.path.clone()),
+            path: anchor.map(|a| conceal(&a.path).into_owned()),
             side: anchor.map(|a| a.side),
             start_line: anchor.map(|a| a.start_line),
             end_line: anchor.map(|a| a.end_line),
             status: f.status,
             author: f.author.clone(),
             confirmed_by: f.confirmed_by().cloned().collect(),
-            provenance: f.provenance.clone(),
-            title: f.title.clone(),
-            body: f.body.clone(),
+            provenance: match &f.provenance {
+                Provenance::Rule(rule) => Provenance::Rule(conceal(rule).into_owned()),
+                Provenance::Tool(tool) => Provenance::Tool(conceal(tool).into_owned()),
+                other => other.clone(),
+            },
+            title: conceal(&f.title).into_owned(),
+            body: conceal(&f.body).into_owned(),
             advisory: f.advisory,
         }
     }

@@ -10,7 +10,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
 use crate::{
-    domain::time::Timestamp,
+    domain::{secret::conceal, time::Timestamp},
     ports::forge::{ForgeError, ForgeError::*},
 };
 
@@ -213,6 +213,7 @@ impl Said {
 
 /// `text` on one line, without control characters, cut to a bounded length.
 pub(super) fn one_line(text: &str) -> String {
+    let text = &*conceal(text);
     let mut line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -1,10 +1,14 @@
 //! The one review of a pass: its event, its body, its inline comments.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use crate::domain::{
     diff::ChangedFile,
     ids::{FindingId, PassId, Sha},
+    secret::conceal,
     text,
 };
 
@@ -103,7 +107,9 @@ pub fn review(input: &ReviewInput<'_>) -> Option<ReviewView> {
             continue;
         }
         let position = by_id.get(&finding.id).and_then(|whole| {
-            let anchor = whole.anchor.as_ref()?;
+            // A comment would have to name the true path.
+            let nameable = |path: &str| matches!(conceal(path), Cow::Borrowed(_));
+            let anchor = whole.anchor.as_ref().filter(|a| nameable(&a.path))?;
             let position = comment_position(anchor, changed_file(anchor, input.files)).ok()?;
             Some((position, whole.suggestion.as_deref()))
         });
@@ -171,7 +177,8 @@ pub fn inline_comment(
 /// A block that the forge can apply, byte for byte, or the same code to read.
 fn replacement(suggestion: &str, suggestible: bool) -> String {
     // Whoever applies it must see all of it.
-    let hidden = suggestion.chars().any(|c| c != '\r' && text::is_invisible(c));
+    let hidden =
+        suggestion.chars().any(|c| c != '\r' && text::is_invisible(c)) || conceal(suggestion) != suggestion;
     let fits = units(suggestion) <= 30_000;
     if suggestible && !hidden && fits {
         return text::code_fence("suggestion", suggestion);

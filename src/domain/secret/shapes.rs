@@ -13,26 +13,26 @@ use crate::domain::review::finding::Priority;
 use super::placeholder;
 
 /// One kind of token.
-pub(super) struct Shape {
+pub struct Shape {
     /// The rule's id, without the analyzer's name.
-    pub(super) id: &'static str,
+    pub id: &'static str,
     /// What it is, for the title.
-    pub(super) what: &'static str,
+    pub what: &'static str,
     /// Text that every line with such a token holds, in lower case; any of them.
-    pub(super) hints: &'static [&'static str],
+    pub hints: &'static [&'static str],
     /// The token is group `v` (or the whole match), in bytes without Unicode.
-    pub(super) pattern: &'static str,
+    pub pattern: &'static str,
     /// How it weighs.
-    pub(super) priority: Priority,
+    pub priority: Priority,
     /// How sure the shape alone makes us; 0.7 and more may block.
-    pub(super) confidence: f64,
+    pub confidence: f64,
     /// What may not stand right before and after the token.
-    pub(super) edge: Edge,
+    pub edge: Edge,
 }
 
 /// What may touch a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edge {
+pub enum Edge {
     /// The prefix is so distinct that anything may stand before it.
     Free,
     /// Letters and digits on either side make it part of something longer.
@@ -52,7 +52,7 @@ macro_rules! shapes {
 }
 
 /// Every shape, the more telling ones first: where two overlap, the first one names it.
-pub(super) const SHAPES: &[Shape] = shapes! {
+pub const SHAPES: &[Shape] = shapes! {
     "github-app-token", "GitHub App installation token", ["ghs_"], r"ghs_[0-9]{1,20}_[A-Za-z0-9_.\-]{30,4000}", P0, 0.95, Free;
     "github-token", "GitHub token", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"gh[pousr]_[A-Za-z0-9]{36,251}", P0, 0.85, Free;
     "github-fine-grained-token", "GitHub fine-grained token", ["github_pat_"], r"github_pat_[A-Za-z0-9_]{50,255}", P0, 0.95, Free;
@@ -144,22 +144,22 @@ pub(super) const SHAPES: &[Shape] = shapes! {
 
 /// A token on a line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Hit {
+pub struct Hit {
     /// The rule's id, without the analyzer's name.
-    pub(super) id: &'static str,
+    pub id: &'static str,
     /// What it is, for the title.
-    pub(super) what: &'static str,
+    pub what: &'static str,
     /// Where the value is on the line, in bytes.
-    pub(super) at: std::ops::Range<usize>,
+    pub at: std::ops::Range<usize>,
     /// How it weighs.
-    pub(super) priority: Priority,
+    pub priority: Priority,
     /// How sure.
-    pub(super) confidence: f64,
+    pub confidence: f64,
 }
 
 /// The tokens of one line; no two of them overlap, the first one that was found stands.
 #[derive(Debug, Default)]
-pub(super) struct Hits {
+pub struct Hits {
     list: Vec<Hit>,
     /// Where they begin, and where they end.
     taken: BTreeMap<usize, usize>,
@@ -168,19 +168,19 @@ pub(super) struct Hits {
 impl Hits {
     /// Whether nothing was found within `at` yet. No walk over the hits: a line may hold
     /// a hundred thousand tokens.
-    pub(super) fn is_free(&self, at: &Range<usize>) -> bool {
+    pub fn is_free(&self, at: &Range<usize>) -> bool {
         let before = self.taken.range(..at.end).next_back();
         before.is_none_or(|(_, end)| *end <= at.start)
     }
 
     /// Adds a hit whose place is free.
-    pub(super) fn push(&mut self, hit: Hit) {
+    pub fn push(&mut self, hit: Hit) {
         self.taken.insert(hit.at.start, hit.at.end);
         self.list.push(hit);
     }
 
     /// All of them, in the order in which they stand on the line.
-    pub(super) fn in_order(mut self) -> Vec<Hit> {
+    pub fn in_order(mut self) -> Vec<Hit> {
         self.list.sort_by_key(|h| h.at.start);
         self.list
     }
@@ -223,7 +223,7 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| {
 
 /// Every token of a known provider on `line`. The work is linear in the line's length:
 /// one look for all hints, and one for every shape that is hinted at.
-pub(super) fn find(line: &[u8], hits: &mut Hits) {
+pub fn find(line: &[u8], hits: &mut Hits) {
     if line.len() < 20 {
         return;
     }

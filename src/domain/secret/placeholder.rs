@@ -11,7 +11,7 @@ const PUBLISHED_TAILS: &[&str] = &["SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c"
 
 /// Whether a token of a provider's shape is plainly none: an example, all
 /// crosses, one character over and over.
-pub(super) fn token(token: &[u8]) -> bool {
+pub fn token(token: &[u8]) -> bool {
     let lower = token.to_ascii_lowercase();
     let says = |word: &[u8]| lower.windows(word.len()).any(|w| w == word);
     says(b"example")
@@ -32,7 +32,7 @@ pub(super) fn token(token: &[u8]) -> bool {
 
 /// Whether the value of an assignment is plainly no secret: a lookup, a
 /// template, a word that asks to be replaced.
-pub(super) fn value(value: &[u8]) -> bool {
+pub fn value(value: &[u8]) -> bool {
     const PARTS: &[&[u8]] = &[
         b"${",
         b"$(",
@@ -96,7 +96,7 @@ pub(super) fn value(value: &[u8]) -> bool {
 }
 
 /// How many different bytes there are.
-pub(super) fn varied(text: &[u8]) -> usize {
+pub fn varied(text: &[u8]) -> usize {
     let mut seen = [false; 256];
     text.iter().for_each(|b| seen[usize::from(*b)] = true);
     seen.iter().filter(|s| **s).count()
