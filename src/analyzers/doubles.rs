@@ -168,7 +168,15 @@ pub(super) fn report(analyzer: &dyn Analyzer, change: &TextChange) -> Report {
 /// question was asked of every one: a rule must say of the blob what it said of the patch.
 pub(super) fn found(analyzer: &dyn Analyzer, change: &TextChange) -> Vec<String> {
     let drafts = report(analyzer, change).drafts;
-    for draft in drafts.iter().filter(|d| d.anchor.is_some()) {
+    for draft in &drafts {
+        if draft.anchor.is_none() {
+            assert_ne!(
+                analyzer.stands_in_change(&finding(draft), change),
+                Some(false),
+                "{draft:?}"
+            );
+            continue;
+        }
         assert_eq!(
             holds(analyzer, change, draft),
             Some(true),
@@ -201,7 +209,8 @@ pub(super) fn holds(analyzer: &dyn Analyzer, change: &TextChange, draft: &Draft)
     futures::executor::block_on(analyzer.holds_in_change(&finding(draft), change, blob, anchored))
 }
 
-fn finding(draft: &Draft) -> Finding {
+/// A finding made from `draft`, as if it were stored.
+pub(super) fn finding(draft: &Draft) -> Finding {
     Finding {
         id: FindingId::new("f"),
         fingerprint: String::new(),

@@ -291,7 +291,8 @@ pub fn truncate_chars(text: &str, max: usize) -> Cow<'_, str> {
         return Cow::Borrowed("");
     }
     let end = text[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
-    Cow::Owned(format!("{}…", &text[..end]))
+    // A cut may part a token from what it was glued to. A mask is shorter than any token.
+    Cow::Owned(format!("{}…", conceal(&text[..end])))
 }
 
 /// `text` with every line replaced by [`MASK`]; the number of lines is kept, and

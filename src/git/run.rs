@@ -23,7 +23,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use crate::ports::change::ChangeError;
+use crate::{domain::secret::conceal, ports::change::ChangeError};
 
 /// What a command may take when nothing else is said.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -412,7 +412,7 @@ impl Git {
         }
         let line: Vec<&str> = text.split_whitespace().collect();
         let line: String = line.join(" ").chars().filter(|c| !c.is_control()).collect();
-        line.chars().take(WORDS).collect()
+        conceal(&line).chars().take(WORDS).collect()
     }
 }
 

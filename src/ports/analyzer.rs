@@ -46,6 +46,13 @@ pub trait Analyzer: Send + Sync {
     /// has them. `None`: this analyzer cannot tell (the finding then stays unconfirmed).
     fn holds_in_blob(&self, finding: &Finding, blob: &[u8], lines: &[&[u8]]) -> Option<bool>;
 
+    /// The same question for a finding without an anchor, which speaks of the change as a
+    /// whole: does the rule still say so of `change`? `None` unless a rule set knows.
+    fn stands_in_change(&self, finding: &Finding, change: &dyn Change) -> Option<bool> {
+        let _ = (finding, change);
+        None
+    }
+
     /// The same question for a rule that compares base and head, or that speaks of a
     /// place on the base: it may read both sides of `change`. `blob` and `lines` are as
     /// in [`Self::holds_in_blob`], which answers unless a rule set says otherwise.

@@ -255,12 +255,24 @@ async fn read(
     analyzers: &[Box<dyn Analyzer>],
     fingerprinter: &Fingerprinter,
 ) -> Option<Reading> {
-    let anchor = finding.anchor.as_ref()?;
+    let analyzer = analyzers.iter().find(|a| a.name() == finding.author.name);
+    let Some(anchor) = &finding.anchor else {
+        let answer = || analyzer?.stands_in_change(finding, change);
+        let holds = std::panic::catch_unwind(AssertUnwindSafe(answer))
+            .ok()
+            .flatten()?;
+        return Some(Reading {
+            place_exists: true,
+            quote_stands: true,
+            rule_holds: Some(holds),
+            on_changed_line: true,
+            run_of_this_head: true,
+        });
+    };
     // A blob that cannot be read proves nothing either way.
     let read = blobs.read(anchor.side, &anchor.path).await.ok()??;
     let (blob, starts) = &*read;
     let lines = starts.anchored(blob, anchor);
-    let analyzer = analyzers.iter().find(|a| a.name() == finding.author.name);
     let rule_holds = match (analyzer, lines.as_deref()) {
         (Some(analyzer), Some(lines)) => {
             let answer = analyzer.holds_in_change(finding, change, &blob, lines);

@@ -12,6 +12,7 @@ mod full_disk;
 mod hostile;
 mod joints;
 mod lifecycle;
+mod names;
 #[path = "../support/postgres.rs"]
 mod postgres;
 mod publishing;

@@ -597,3 +597,48 @@ fn a_nul_byte_hides_nothing_in_a_file_without_an_extension() {
     let note = pass["axes"][1]["note"].as_str().unwrap();
     assert!(note.contains("not read: id_rsa;"), "{note}");
 }
+
+#[test]
+fn a_token_in_a_files_name_blocks_and_is_printed_nowhere() {
+    let name = format!("src/{}.rs", token());
+    let repo = Repo::with_work(&name, conflict());
+    let pass = repo.pass("--base main");
+    assert!(
+        findings(&pass).contains(&"rule:secrets/file-name-github-token -:null consensus_ready".to_owned()),
+        "{:#?}",
+        findings(&pass)
+    );
+    assert_eq!(pass["verdict"], "block");
+    // Other rules speak of the file, and their place is shown as far as it may be.
+    assert!(pass.to_string().contains("src/********.rs"), "{pass:#}");
+    for format in ["json", "text", "markdown"] {
+        let done = repo.jury(&format!("review --base main --format {format}"));
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(
+            !done.out.contains(&token()) && !done.err.contains(&token()),
+            "{done:?}"
+        );
+    }
+    // Another name for the same content.
+    repo.git(&format!("mv {name} src/key.rs"));
+    repo.commit("Rename");
+    assert!(!repo.pass("--base main").to_string().contains("file-name"));
+    // A branch of such a name, and one that does not exist.
+    repo.git(&format!("switch -q -c {}", token()));
+    for args in [
+        format!("--head {0}", token()),
+        format!("--head no-{0}", token()),
+        format!("--base {0}x", token()),
+    ] {
+        let done = repo.jury(&format!("review --base main {args}"));
+        let done = if args.starts_with("--base") {
+            repo.jury(&format!("review {args}"))
+        } else {
+            done
+        };
+        assert!(
+            !done.out.contains(&token()) && !done.err.contains(&token()),
+            "{done:?}"
+        );
+    }
+}

@@ -1,10 +1,11 @@
-//! Secrets that a change adds: tokens of known providers, private keys,
-//! passwords in addresses, and random values under telling names.
+//! Secrets that a change adds: tokens of known providers (in lines and in the names of
+//! files), private keys, passwords in addresses, and random values under telling names.
 //!
 //! A value is never repeated: neither title nor body holds any part of it, and
 //! the draft is marked so that its quote is masked as soon as it is placed.
 
 mod assignment;
+mod names;
 mod place;
 mod private_key;
 
@@ -197,7 +198,7 @@ impl Analyzer for Secrets {
     }
 
     async fn analyze(&self, change: &dyn Change) -> Result<Report, ChangeError> {
-        let mut drafts = Vec::new();
+        let mut drafts = names::drafts(change);
         for file in readable(change) {
             for (number, text) in file.added_lines() {
                 drafts_of_line(file, number, text, &mut drafts);
@@ -205,6 +206,13 @@ impl Analyzer for Secrets {
             keys(change, file, &mut drafts).await?;
         }
         Ok(report(change, drafts))
+    }
+
+    fn stands_in_change(&self, finding: &Finding, change: &dyn Change) -> Option<bool> {
+        match &finding.provenance {
+            Provenance::Rule(rule) => names::stands(rule, change),
+            _ => None,
+        }
     }
 
     fn holds_in_blob(&self, finding: &Finding, blob: &[u8], lines: &[&[u8]]) -> Option<bool> {

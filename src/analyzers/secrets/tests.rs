@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{Secrets, shapes};
 use crate::{
-    analyzers::doubles::{TextChange, found, holds, report},
+    analyzers::doubles::{TextChange, finding, found, holds, report},
     domain::{
         diff::FileStatus,
         review::{
@@ -14,7 +14,7 @@ use crate::{
             reviewer::ContributionState,
         },
     },
-    ports::change::Change,
+    ports::{analyzer::Analyzer as _, change::Change},
 };
 
 /// `count` characters of `alphabet` that look drawn at random and always are the same.
@@ -572,4 +572,47 @@ fn places_on_a_line_are_free_until_they_are_taken() {
     }
     let order: Vec<usize> = hits.in_order().iter().map(|h| h.at.start).collect();
     assert_eq!(order, [5, 20]);
+}
+
+#[test]
+fn a_token_in_a_new_name_is_told_once_a_kind_and_not_repeated() {
+    let (token, other) = (
+        format!("{}_{}", "ghp", r(BASE62, 36)),
+        format!("{}-{}", "glpat", r(BASE62, 20)),
+    );
+    let named = |name: &str, status| TextChange::new().between(name, status, b"", b"text\n");
+    let file = format!("deploy/{token}.md");
+    let told = vec!["p0 secrets/file-name-github-token".to_owned()];
+    for (status, old, expected) in [
+        (FileStatus::Added, None, &told),
+        (FileStatus::Renamed, Some("deploy/key.md".to_owned()), &told),
+        (FileStatus::Copied, Some("deploy/key.md".to_owned()), &told),
+        (FileStatus::Renamed, Some(format!("old/{token}.md")), &vec![]),
+        (FileStatus::Modified, None, &vec![]),
+        (FileStatus::Removed, None, &vec![]),
+    ] {
+        let change = named(&file, status).with(|f| f.old_path = old);
+        assert_eq!(&found(&Secrets, &change), expected, "{status}");
+    }
+    let change = named(&file, FileStatus::Added)
+        .adding(&format!("{token}/{token}/b.md"), "")
+        .adding(&format!("c-{other}"), "")
+        .with(|f| f.binary = true);
+    let report = report(&Secrets, &change);
+    assert_eq!(report.drafts.len(), 2);
+    for draft in &report.drafts {
+        let shown = format!("{draft:?}");
+        assert!(!shown.contains(&token) && !shown.contains(&other), "{shown}");
+        assert!(
+            draft.anchor.is_none() && draft.body.contains("********"),
+            "{shown}"
+        );
+        ground(draft.clone(), None).unwrap();
+        let finding = finding(draft);
+        assert_eq!(Secrets.stands_in_change(&finding, &change), Some(true));
+        assert_eq!(
+            Secrets.stands_in_change(&finding, &TextChange::new()),
+            Some(false)
+        );
+    }
 }

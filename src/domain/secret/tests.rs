@@ -115,6 +115,14 @@ fn a_cut_leaves_no_half_of_a_token() {
     for max in 0..words.chars().count() {
         assert!(!text::truncate_chars(&words, max).contains("p_aB"), "{max}");
     }
+    // What is glued to a longer word is no token, until it is cut off from that.
+    let glued = format!("{}Z", samples()[3]);
+    for max in 0..glued.len() {
+        assert!(
+            tokens(text::truncate_chars(&glued, max).as_bytes()).is_empty(),
+            "{max}"
+        );
+    }
 }
 
 proptest! {
