@@ -5,6 +5,7 @@
 //! (by a comment, say) would be no gate, so there is no such thing here.
 
 mod added;
+mod api_contract;
 mod conflict_markers;
 mod container_hazards;
 mod debug_leftovers;
@@ -25,6 +26,7 @@ mod doubles;
 
 use crate::ports::analyzer::Analyzer;
 
+pub use api_contract::ApiContract;
 pub use conflict_markers::ConflictMarkers;
 pub use container_hazards::ContainerHazards;
 pub use debug_leftovers::DebugLeftovers;
@@ -47,6 +49,7 @@ pub fn all() -> Vec<Box<dyn Analyzer>> {
         Box::new(RiskyFiles),
         Box::new(Lockfiles),
         Box::new(Migrations),
+        Box::new(ApiContract),
         Box::new(TestGap),
         Box::new(DebugLeftovers),
     ]

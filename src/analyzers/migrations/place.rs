@@ -56,6 +56,7 @@ pub(super) fn is_migration(path: &str) -> bool {
                 | "sql-migrations"
                 | "schema_migrations"
                 | "versions"
+                | "drizzle"
                 | "flyway"
                 | "liquibase"
                 | "changelog"
