@@ -136,12 +136,12 @@ fn live(world: &World, size: &Size, dice: &mut Dice) -> (Vec<Pull>, Vec<Delivery
     for round in 1.. {
         for (n, pull) in pulls.iter_mut().enumerate() {
             let branch = format!("feature-{n}");
-            match dice.below(10) {
+            match dice.below(25) {
                 0 => {
                     pull.faulty = dice.below(2) == 0;
                     pull.heads.push(push(&branch, pull.faulty, round));
                 }
-                1 => {
+                1 | 2 => {
                     world.people.close(REPO, pull.number, "mona").unwrap();
                     world.people.reopen(REPO, pull.number, "mona").unwrap();
                 }
