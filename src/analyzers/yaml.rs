@@ -82,8 +82,8 @@ impl Lines {
             return Self { table: None, last };
         }
         let (mut table, mut line) = (vec![1, 1], 1);
-        for i in 0..bytes.len() {
-            if bytes[i] == b'\n' {
+        for (i, byte) in bytes.iter().enumerate() {
+            if *byte == b'\n' {
                 line += 1;
                 table.push(line);
             } else if lone(i) {

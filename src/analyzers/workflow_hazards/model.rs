@@ -152,6 +152,39 @@ fn is_gated(node: Node<'_>) -> bool {
         || node.get("environment").is_some()
 }
 
+/// Whether a job waits for one that says in its name that it asks.
+fn waits_for_leave(job: Node<'_>) -> bool {
+    let needs = job.get("needs");
+    needs
+        .into_iter()
+        .chain(needs.into_iter().flat_map(Node::items))
+        .any(|n| {
+            let name = n.text().unwrap_or_default();
+            name.len() <= 100
+                && ["auth", "permission", "gate", "approv", "allow"]
+                    .iter()
+                    .any(|w| name.contains(w))
+        })
+}
+
+/// Whether a step asks who is there, so that what follows it runs for those who may.
+fn asks(file: &mut File<'_>, step: Node<'_>) -> bool {
+    const QUESTIONS: &[&str] = &[
+        "checkCollaborator",
+        "getCollaboratorPermissionLevel",
+        "/collaborators/",
+        "author_association",
+        "getMembershipForUser",
+        "/memberships/",
+    ];
+    let script = step.get("with").and_then(|with| with.get("script"));
+    step.get("run")
+        .into_iter()
+        .chain(script)
+        .filter_map(Node::text)
+        .any(|text| file.spend(text.len()) && QUESTIONS.iter().any(|q| text.contains(q)))
+}
+
 fn workflow(file: &mut File<'_>, top: Node<'_>) {
     if let Some(on) = top.entry("on").or_else(|| top.entry("true")) {
         file.triggers.extend(triggers(on));
@@ -169,7 +202,7 @@ fn workflow(file: &mut File<'_>, top: Node<'_>) {
             node: job.value,
             env: &env,
             secrets: &secrets,
-            gated: is_gated(job.value),
+            gated: is_gated(job.value) || waits_for_leave(job.value),
         };
         rules::unsecure_commands(file, job.value);
         rules::runner(file, job.value);
@@ -193,6 +226,7 @@ fn action(file: &mut File<'_>, top: Node<'_>) {
 
 fn steps(file: &mut File<'_>, job: Place<'_>, seen: &mut BTreeSet<usize>) {
     let steps: Vec<Node<'_>> = job.node.get("steps").into_iter().flat_map(Node::items).collect();
+    let mut gated = job.gated;
     for (i, step) in steps.iter().enumerate() {
         if !seen.insert(step.id()) || !file.spend(64 * job.env.len()) {
             continue;
@@ -202,12 +236,13 @@ fn steps(file: &mut File<'_>, job: Place<'_>, seen: &mut BTreeSet<usize>) {
             node: *step,
             env: &env,
             secrets: &secrets,
-            gated: job.gated || is_gated(*step),
+            gated: gated || is_gated(*step),
         };
         rules::unsecure_commands(file, *step);
         rules::pinning(file, *step);
         rules::scripts(file, place);
         rules::whole_secrets(file, *step);
         checkout::judge(file, place, &steps[i + 1..]);
+        gated = gated || asks(file, *step);
     }
 }

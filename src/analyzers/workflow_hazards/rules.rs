@@ -294,7 +294,15 @@ pub(super) fn pinning(file: &mut File<'_>, step: Node<'_>) {
         }
         let owner = action.split('/').next().unwrap_or_default().to_ascii_lowercase();
         let first_party = matches!(owner.as_str(), "actions" | "github");
-        let priority = if first_party { Priority::P3 } else { Priority::P2 };
+        // A tag moves seldom, and nearly everybody uses them; a branch moves with every push.
+        let tag = version
+            .trim_start_matches('v')
+            .starts_with(|c: char| c.is_ascii_digit());
+        let priority = if first_party || tag {
+            Priority::P3
+        } else {
+            Priority::P2
+        };
         ("Action not pinned to a commit", name, priority)
     };
     let (title, what, priority) = hazard;

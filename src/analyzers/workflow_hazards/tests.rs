@@ -131,6 +131,8 @@ fn foreign_code_with_the_repositorys_rights_is_told_at_the_checkout() {
     let gated =
         format!("{head}        if: contains(github.event.pull_request.labels.*.name, 'safe')\n{test}");
     steps("pull_request_target", &gated, &["p1 untrusted-checkout:9"]);
+    let asked = format!("      - run: gh api repos/x/collaborators/$WHO\n{head}{test}");
+    steps("pull_request_target", &asked, &["p1 untrusted-checkout:10"]);
     // Near misses: no rights, or the base's own code.
     steps("pull_request", &format!("{head}{test}"), &NONE);
     steps(
@@ -173,7 +175,7 @@ fn a_line_that_changes_the_meaning_of_others_is_where_they_are_told() {
 
 #[test]
 fn actions_are_pinned_by_commit() {
-    steps("push", "      - uses: a/b@v1\n", &["p2 unpinned-action:7"]);
+    steps("push", "      - uses: a/b@v1\n", &["p3 unpinned-action:7"]);
     steps(
         "push",
         "      - uses: actions/checkout@v4\n",
@@ -200,7 +202,7 @@ fn actions_are_pinned_by_commit() {
         PATH,
         workflow(
             "push",
-            "      - uses: a/b@v1\n      - uses: a/c@v1\n      - uses: a/d@v2\n",
+            "      - uses: a/b@main\n      - uses: a/c@stable\n      - uses: a/d@master\n",
         ),
     );
     assert_eq!(shown(&change), ["p2 unpinned-action:7"]);

@@ -131,16 +131,20 @@ impl Finder<'_> {
                     self.hit(Rule::Debugger, i, &format!("import {name}"), Priority::P2, 0.7);
                 }
             }
-            b"pytest" if self.seq(i + 1, &[".", "mark", ".", "skip"]) && self.before(i) == b"@" => {
-                if self.gives_no_reason(i + 5) {
-                    self.skipped(i, "@pytest.mark.skip");
-                }
+            b"pytest"
+                if self.seq(i + 1, &[".", "mark", ".", "skip"])
+                    && self.before(i) == b"@"
+                    && self.gives_no_reason(i + 5) =>
+            {
+                self.skipped(i, "@pytest.mark.skip");
             }
             b"pytest" if self.seq(i + 1, &[".", "skip", "(", ")"]) => self.skipped(i, "pytest.skip()"),
-            b"unittest" if self.seq(i + 1, &[".", "skip"]) && self.before(i) == b"@" => {
-                if self.gives_no_reason(i + 3) {
-                    self.skipped(i, "@unittest.skip");
-                }
+            b"unittest"
+                if self.seq(i + 1, &[".", "skip"])
+                    && self.before(i) == b"@"
+                    && self.gives_no_reason(i + 3) =>
+            {
+                self.skipped(i, "@unittest.skip");
             }
             _ => {}
         }
@@ -297,10 +301,14 @@ impl Finder<'_> {
             {
                 self.skipped(i, &String::from_utf8_lossy(word));
             }
-            b"skip" if test && self.opens_line(i) && self.closes_line(i) && self.before(i) != b"." => {
-                if !self.is_conditional(i) {
-                    self.skipped(i, "skip");
-                }
+            b"skip"
+                if test
+                    && self.opens_line(i)
+                    && self.closes_line(i)
+                    && self.before(i) != b"."
+                    && !self.is_conditional(i) =>
+            {
+                self.skipped(i, "skip");
             }
             _ => {}
         }
@@ -323,10 +331,8 @@ impl Finder<'_> {
             b"raise" if self.seq(i + 1, &["(", "SIGTRAP", ")"]) && !self.after_define(i) => {
                 self.hit(Rule::Debugger, i, "raise(SIGTRAP)", Priority::P3, 0.5);
             }
-            b"GTEST_SKIP" if self.seq(i + 1, &["(", ")", ";"]) => {
-                if !self.is_conditional(i) {
-                    self.skipped(i, "GTEST_SKIP()");
-                }
+            b"GTEST_SKIP" if self.seq(i + 1, &["(", ")", ";"]) && !self.is_conditional(i) => {
+                self.skipped(i, "GTEST_SKIP()");
             }
             b"TEST" | b"TEST_F" | b"TEST_P" if self.is(i + 1, "(") && self.is(i + 3, ",") => {
                 let off = |n: usize| self.text(n).starts_with(b"DISABLED_");
