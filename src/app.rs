@@ -1,7 +1,9 @@
 //! Wires the parts together and decides nothing.
 
 mod demo;
+mod doctor;
 mod inbox_sink;
+mod replay;
 mod review;
 pub mod serve;
 pub mod system;
@@ -32,6 +34,11 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Demo(args) => demo::run(&args),
         Command::Migrate(args) => serve::migrate(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Schema(args) => cli::print_schema(args.what),
+        Command::Completions(args) => cli::completions(args.shell),
+        Command::Man => cli::manual(),
     };
     done.unwrap_or_else(|fault| failed(&fault))
 }

@@ -125,7 +125,7 @@ pub(super) fn migrate(args: MigrateArgs) -> Result<ExitCode, Fault> {
     })
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -133,7 +133,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
 }
 
 /// Reads the configuration of the process, and tells its warnings.
-fn loaded<T>(
+pub(super) fn loaded<T>(
     flags: Flags,
     load: impl FnOnce(&Inputs<'_>) -> Result<Loaded<T>, ConfigError>,
 ) -> Result<T, Fault> {

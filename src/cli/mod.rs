@@ -3,9 +3,12 @@
 //! What programs rely on: the flags, `--format json`, the exit codes 0, 1 and 2,
 //! and that a fault is one line on stderr, `jury: <what to do>`.
 
+mod complete;
+mod doctor;
 mod fault;
 mod output;
 mod progress;
+mod replay;
 mod review;
 
 use std::path::PathBuf;
@@ -14,9 +17,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Flags;
 
+pub use complete::{completions, manual, print_schema};
+pub use doctor::{Diagnosis, Examined, Health};
 pub use fault::{Fault, parse_fault};
 pub use output::{complain, print, show};
 pub use progress::Progress;
+pub use replay::{Recorded, recorded, show_rehearsal};
 pub use review::{Reviewed, review};
 
 /// What stands in `jury --help`.
@@ -43,13 +49,35 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Review a range of commits, or uncommitted work, of a local repository
+    #[command(long_about = long_about::<ReviewArgs>())]
     Review(ReviewArgs),
     /// Run the server that GitHub sends its webhooks to
+    #[command(long_about = long_about::<ServeArgs>())]
     Serve(ServeArgs),
     /// Show the whole road on this machine: a pull request with faults, then its fix
+    #[command(long_about = long_about::<DemoArgs>())]
     Demo(DemoArgs),
     /// Bring the database to this version's form and end
     Migrate(MigrateArgs),
+    /// Examine what the server needs, and say how to mend what is not well
+    #[command(long_about = long_about::<DoctorArgs>())]
+    Doctor(DoctorArgs),
+    /// Take a stored or recorded delivery in again, or show what it would publish
+    #[command(long_about = long_about::<ReplayArgs>())]
+    Replay(ReplayArgs),
+    /// Print the JSON Schema of a file or document of Jury
+    Schema(SchemaArgs),
+    /// Print a script that completes Jury's commands in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
+
+/// What the arguments of a command say of it at length. The one line above the command's
+/// name would otherwise take its place.
+fn long_about<A: Args>() -> clap::builder::StyledStr {
+    let described = A::augment_args(clap::Command::new("jury"));
+    described.get_long_about().cloned().unwrap_or_default()
 }
 
 /// `jury review`.
@@ -170,6 +198,101 @@ pub struct MigrateArgs {
     pub data: Option<PathBuf>,
 }
 
+/// `jury doctor`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(
+    long_about = "Examines what jury serve needs: configuration, key, secret, database, git, the clock against the forge's, \
+                  the forge and what the App may do and is told there, and what can bound a process on this machine. \
+                  Each fault is told with its mend. Nothing is changed; a delivery is written to the database and taken \
+                  away again.",
+    after_help = "Exit codes: 0 nothing keeps Jury from working (there may be warnings), 1 something does, 2 bad usage."
+)]
+pub struct DoctorArgs {
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Where the database is kept [default: $XDG_STATE_HOME/jury]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Print one document instead of lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `jury replay`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    long_about = "Takes a delivery in again. A stored one is named by its id (X-GitHub-Delivery), and is kept for 30 days; a \
+                  recorded one is a file: a bare payload, whose event is in its name (pull_request.opened.json) or in \
+                  --event, or GitHub's own record of a delivery (gh api /app/hook/deliveries/ID). It is queued, and \
+                  jury serve takes it in; what is known already is not done twice. With --dry-run it is carried through \
+                  here as on a server that had never seen the pull request: the forge is read, what would be \
+                  published is printed, and nothing is sent or kept.",
+    after_help = "Exit codes: 0 done, 2 bad usage or a fault.\n\nExamples:\n  \
+                  jury replay 7f3e1c9a-0d4b-11f0-8a2f-9b1d2c3e4f50\n  \
+                  jury replay pull_request.opened.json --dry-run"
+)]
+pub struct ReplayArgs {
+    /// A file, or the id of a stored delivery
+    #[arg(value_name = "FILE|DELIVERY_ID")]
+    pub what: String,
+    /// Send and keep nothing: print what would be published
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Which event a file holds, for example pull_request
+    #[arg(long, value_name = "EVENT")]
+    pub event: Option<String>,
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Where the database is kept [default: $XDG_STATE_HOME/jury]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+/// `jury schema`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "An editor that knows TOML's schemas completes and checks .github/jury.toml with the policy's."
+)]
+pub struct SchemaArgs {
+    /// Of what
+    #[arg(value_enum, default_value_t = Described::Policy, value_name = "WHAT")]
+    pub what: Described,
+}
+
+/// What has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Described {
+    /// .github/jury.toml, and the server's [policy]
+    Policy,
+    /// The document of jury review --format json
+    Review,
+    /// The document of jury demo --json
+    Demo,
+}
+
+/// `jury completions`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "For example:  jury completions bash > ~/.local/share/bash-completion/completions/jury"
+)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+impl From<DoctorArgs> for Flags {
+    fn from(args: DoctorArgs) -> Self {
+        Self {
+            config: args.config,
+            listen: None,
+            data: args.data,
+        }
+    }
+}
+
 impl From<ServeArgs> for Flags {
     fn from(args: ServeArgs) -> Self {
         Self {
@@ -199,6 +322,13 @@ mod tests {
     #[test]
     fn the_commands_and_their_flags_are_those_that_programs_rely_on() {
         Cli::command().debug_assert();
+        let help = Cli::try_parse_from(["jury", "review", "--help"])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            help.contains("Nothing is stored") && help.contains("Exit codes"),
+            "{help}"
+        );
         let parsed = |words: &str| Cli::try_parse_from(words.split(' ')).map(|c| c.command);
         assert!(matches!(
             parsed("jury demo --once --json"),

@@ -41,6 +41,13 @@ pub fn print(text: &str) -> Result<(), Fault> {
     quiet_when_gone(writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush()))
 }
 
+/// Writes text with styles in it to stdout, which loses them where that is no terminal
+/// (or as `NO_COLOR` and `CLICOLOR_FORCE` say).
+pub(super) fn print_styled(text: &str) -> Result<(), Fault> {
+    let mut out = anstream::stdout().lock();
+    quiet_when_gone(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
 /// One line on stderr, after the program's name. Where stderr takes nothing, the exit
 /// code alone has to tell.
 pub fn complain(line: &str) {

@@ -8,6 +8,7 @@ pub mod policy;
 pub mod principal;
 pub mod report;
 pub mod review;
+pub mod schema;
 pub mod secret;
 pub mod space;
 pub mod text;

@@ -12,7 +12,7 @@ use super::{
     words::{nearest, words},
 };
 
-pub use parse::{KNOWN_KEYS, MAX_BYTES, PolicyError, parse, parse_table};
+pub use parse::{KNOWN_KEYS, MAX_BYTES, MAX_QUORUM, PolicyError, parse, parse_table};
 
 words! {
     /// What a verdict does to the required check.

@@ -13,6 +13,7 @@ pub mod heavy;
 pub mod intake;
 pub mod reap;
 pub mod reconcile;
+pub mod rehearse;
 pub mod review;
 pub mod review_change;
 pub mod show_space;

@@ -183,9 +183,32 @@ impl Db {
     /// # Errors
     /// [`StoreError::User`] when the database was made by a newer Jury.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
-        let newest = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
-        self.migrate_to(newest).await?;
-        Ok(newest)
+        self.migrate_to(Self::newest()).await?;
+        Ok(Self::newest())
+    }
+
+    /// The newest version of the schema.
+    pub fn newest() -> i64 {
+        MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0)
+    }
+
+    /// The version of the schema; `None` when there is none yet.
+    pub async fn version(&self) -> Result<Option<i64>, StoreError> {
+        const THERE_LITE: &str = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
+        const THERE_PG: &str =
+            "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = '_sqlx_migrations'";
+        const VERSION: &str = "SELECT MAX(version) FROM _sqlx_migrations WHERE success";
+        let mut tx = self.read().await?;
+        let there = if matches!(tx, Tx::Lite(_)) {
+            THERE_LITE
+        } else {
+            THERE_PG
+        };
+        let there: i64 = on!(&mut tx, c => sqlx::query_scalar(there).fetch_one(c).await?);
+        if there == 0 {
+            return Ok(None);
+        }
+        Ok(on!(&mut tx, c => sqlx::query_scalar(VERSION).fetch_one(c).await?))
     }
 
     /// Brings the schema to an older version than the newest, for tests of migrations.

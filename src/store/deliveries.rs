@@ -64,7 +64,7 @@ where
 }
 
 /// A claimed row, without its body.
-struct Claimed(Delivery);
+pub(super) struct Claimed(pub(super) Delivery);
 
 from_row!(Claimed, row => Claimed(Delivery {
     id: row.try_get("id")?,
@@ -76,7 +76,7 @@ from_row!(Claimed, row => Claimed(Delivery {
 }));
 
 /// Undoes the compression; the stored length is bounded and must be met.
-fn decompress(stored: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn decompress(stored: &[u8]) -> Option<Vec<u8>> {
     let (size, _) = lz4_flex::block::uncompressed_size(stored).ok()?;
     let body = (size <= MAX_BODY).then(|| lz4_flex::decompress_size_prepended(stored).ok())??;
     (body.len() == size).then_some(body)
@@ -121,8 +121,8 @@ impl Tx {
         Ok(deliveries)
     }
 
-    /// The stored bodies of claimed deliveries.
-    async fn bodies(&mut self, claimed: &[Claimed]) -> Result<HashMap<DeliveryId, Vec<u8>>, StoreError> {
+    /// The stored bodies of deliveries, still compressed.
+    pub(super) async fn bodies(&mut self, claimed: &[Claimed]) -> Result<HashMap<DeliveryId, Vec<u8>>, StoreError> {
         if claimed.is_empty() {
             return Ok(HashMap::new());
         }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test binary")]
 
 mod busy;
+mod commands;
 mod deliveries;
 mod examples;
 mod failing_forge;

@@ -19,7 +19,7 @@ use super::PolicyPatch;
 pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Confirmations that a quorum may ask for.
-const MAX_QUORUM: i64 = 20;
+pub const MAX_QUORUM: i64 = 20;
 
 /// The keys at the top of a policy: of a repository's file, and of the server's
 /// `[policy]` table.

@@ -133,6 +133,11 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// The forge's own time.
+    pub(super) fn date(&self) -> Option<Timestamp> {
+        errors::http_date(self.headers.get(header::DATE)?.to_str().ok()?)
+    }
+
     /// The body as one of our structs.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, ForgeError> {
         let read = self

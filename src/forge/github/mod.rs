@@ -11,6 +11,7 @@ mod change;
 mod checks;
 mod client;
 mod errors;
+pub mod examine;
 #[cfg(test)]
 mod fake_tests;
 mod files;

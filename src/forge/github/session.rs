@@ -80,6 +80,24 @@ impl Session {
         login.await.map(String::as_str)
     }
 
+    /// Asks who the App is, and what time the forge has. With a clock that is so wrong
+    /// that the forge refuses its JWT, once more by the forge's.
+    pub(super) async fn introduce(&self) -> (Option<Timestamp>, Result<Answer, ForgeError>) {
+        let call = Call::get("/app");
+        let jwt = match self.app.jwt(self.clock.now()) {
+            Ok(jwt) => jwt,
+            Err(error) => return (None, Err(error)),
+        };
+        let carrier = self.transport.carry(jwt);
+        match self.transport.send(&carrier, &call, &*self.clock).await {
+            Ok(answer) => (answer.date(), Ok(answer)),
+            Err(failure) if failure.status == Some(StatusCode::UNAUTHORIZED) => {
+                (failure.date(), self.as_app(&call).await)
+            }
+            Err(failure) => (failure.date(), Err(failure.error)),
+        }
+    }
+
     /// Sends as the App itself.
     pub(super) async fn as_app(&self, call: &Call) -> Result<Answer, ForgeError> {
         let carrier = self.transport.carry(self.app.jwt(self.clock.now())?);
