@@ -305,6 +305,9 @@ fn mend_forge(error: &ForgeError) -> &'static str {
         ForgeError::Later { .. } | ForgeError::Unknown(_) => {
             "check [github] api_url, name resolution, firewall and certificates between here and the forge"
         }
+        ForgeError::Closed(_) => {
+            "unsuspend or reinstall the App in the account's settings, under \"GitHub Apps\""
+        }
         ForgeError::Forbidden(_) => {
             "check that [github] app_id and the private key belong to the same App, and that the key was not deleted there"
         }

@@ -172,6 +172,10 @@ impl Forge for Stage {
         self.forge.installations().await
     }
 
+    async fn installation(&self, id: InstallationId) -> Result<Option<Installation>, ForgeError> {
+        self.forge.installation(id).await
+    }
+
     async fn repositories(&self, installation: InstallationId) -> Result<Vec<Repo>, ForgeError> {
         self.forge.repositories(installation).await
     }
