@@ -15,6 +15,7 @@ use crate::{
         GitHub, GitHubConfig, SetupError,
         examine::{EVENTS, Examination, PERMISSIONS, SeenApp, lacking},
     },
+    isolation,
     ports::{clock::Clock, forge::ForgeError},
     store::{Db, Schema},
 };
@@ -99,7 +100,7 @@ pub(super) fn run(args: DoctorArgs) -> Result<ExitCode, Fault> {
                 }
             }
         }
-        isolation(&mut found).await;
+        bounds(&mut found, config.as_ref().map_or(0, |config| config.tools.len())).await;
     });
     found.show(json)?;
     Ok(if found.is_well() {
@@ -400,15 +401,23 @@ fn rights(found: &mut Diagnosis, app: &SeenApp) {
     }
 }
 
-/// What could bound a process that Jury starts. Nothing of a pull request is executed,
-/// so that their lack is no fault; other tools run better bounded.
-async fn isolation(found: &mut Diagnosis) {
-    match version_of("bwrap").await {
-        Some(said) => found.ok("bubblewrap", said),
-        None => found.warning(
-            "bubblewrap",
-            "it is not there; only other tools' commands would be run in it",
-            "install the package bubblewrap",
+/// What bounds a process that Jury starts. Only configured tools are ever started on a
+/// change, so that a lack is a fault where there are some.
+async fn bounds(found: &mut Diagnosis, tools: usize) {
+    let install = "install the package bubblewrap, and let Jury's user make user namespaces";
+    match (isolation::detect().await, tools) {
+        (Ok(isolation), _) => found.ok("isolation", isolation.name()),
+        (Err(why), 0) => found.warning(
+            "isolation",
+            format!("{why}; it is needed once tools are configured"),
+            install,
+        ),
+        (Err(why), tools) => found.fault(
+            "isolation",
+            format!(
+                "{why}, and tools are configured ({tools}): they are not run, and their axes stay unproved"
+            ),
+            install,
         ),
     }
     let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned());

@@ -182,9 +182,16 @@ async fn dry_run(mut config: Config, source: Source) -> Result<ExitCode, Fault> 
     let db = serve::open(&config.storage)
         .await
         .map_err(|error| fault(&error))?;
-    let context = serve::context(&config, db.clone(), Arc::new(SystemClock), Arc::new(SystemIds))
-        .await
-        .map_err(|error| fault(&error))?;
+    let isolation = serve::isolated(&config).await;
+    let context = serve::context(
+        &config,
+        db.clone(),
+        Arc::new(SystemClock),
+        Arc::new(SystemIds),
+        isolation,
+    )
+    .await
+    .map_err(|error| fault(&error))?;
     let rehearsed = rehearse(&context, &delivery)
         .await
         .map_err(|error| fault(&error))?;

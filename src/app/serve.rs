@@ -283,7 +283,7 @@ fn reviewers(config: &Config, isolation: Arc<dyn Isolation>) -> Result<Vec<Box<d
 
 /// What tools are run in. Without any tool nothing is looked for; with tools and without
 /// a back end the server runs, and every pass says that they did not.
-async fn isolated(config: &Config) -> Arc<dyn Isolation> {
+pub(super) async fn isolated(config: &Config) -> Arc<dyn Isolation> {
     if config.tools.is_empty() {
         return Arc::new(Absent);
     }

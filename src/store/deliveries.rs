@@ -122,7 +122,10 @@ impl Tx {
     }
 
     /// The stored bodies of deliveries, still compressed.
-    pub(super) async fn bodies(&mut self, claimed: &[Claimed]) -> Result<HashMap<DeliveryId, Vec<u8>>, StoreError> {
+    pub(super) async fn bodies(
+        &mut self,
+        claimed: &[Claimed],
+    ) -> Result<HashMap<DeliveryId, Vec<u8>>, StoreError> {
         if claimed.is_empty() {
             return Ok(HashMap::new());
         }
