@@ -2,10 +2,10 @@
 //!
 //! ```sh
 //! npm install --prefix /tmp/probot probot@14
-//! JURY_BENCH_PROBOT=/tmp/probot cargo bench --profile ci-release --bench webhook
+//! PROBOT=/tmp/probot cargo bench --profile ci-release --bench webhook
 //! ```
 //!
-//! Without `JURY_BENCH_PROBOT` only Jury is measured. `JURY_BENCH_BIN` names another build
+//! Without `PROBOT` only Jury is measured. `PROGRAM` names another build
 //! of the program. The load is made here, by blocking connections that are kept open: each
 //! sends the next delivery when the last one was answered. The body is one signed
 //! `pull_request` of 24 kB; every request has an id of its own. Jury verifies, stores and
@@ -117,7 +117,7 @@ fn jury() -> Server {
     let folder = tempfile::tempdir().unwrap();
     let key = private_key(folder.path());
     let port = free_port();
-    let program = std::env::var_os("JURY_BENCH_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_jury").into());
+    let program = std::env::var_os("PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_jury").into());
     let mut command = Command::new(program);
     command
         .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"])
@@ -341,7 +341,7 @@ fn main() {
         "sha256={}",
         digest.iter().map(|b| format!("{b:02x}")).collect::<String>()
     );
-    let peer = std::env::var_os("JURY_BENCH_PROBOT").map(PathBuf::from);
+    let peer = std::env::var_os("PROBOT").map(PathBuf::from);
     println!(
         "{} bytes of pull_request, {CONNECTIONS} connections, {} s, medians of {ROUNDS} rounds",
         body.len(),

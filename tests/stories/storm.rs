@@ -4,7 +4,7 @@
 //! `cargo test` leaves it out; `.ci/run` runs a small one. The full one, by hand:
 //!
 //! ```sh
-//! JURY_STORM=full cargo test --test stories storm -- --ignored --nocapture
+//! STORM=full cargo test --test stories storm -- --ignored --nocapture
 //! ```
 
 use std::{
@@ -223,7 +223,7 @@ async fn calm(world: &World) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a minute"]
 async fn a_storm_of_deliveries_ends_in_one_right_conclusion_each() {
-    let size = if std::env::var_os("JURY_STORM").is_some_and(|size| size == "full") {
+    let size = if std::env::var_os("STORM").is_some_and(|size| size == "full") {
         FULL
     } else {
         SMALL
