@@ -44,7 +44,7 @@ const SMALL: Size = Size {
     pulls: 10,
     deliveries: 500,
     kills: 3,
-    faults: 24,
+    faults: 12,
 };
 const FULL: Size = Size {
     pulls: 200,
