@@ -63,7 +63,7 @@ pub async fn review(
     let mut known: BTreeSet<String> = BTreeSet::new();
     for analyzer in analyzers {
         progress.say(&format!("reviewing: {}", analyzer.name()));
-        let asked = review_change::ask(analyzer.as_ref(), change, &fingerprinter).await;
+        let asked = review_change::ask(analyzer.as_ref(), change, &fingerprinter).await?;
         contributions.extend(asked.contributions);
         for placed in asked.findings {
             // Two reports of one tool say the same once.

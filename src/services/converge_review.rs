@@ -11,7 +11,7 @@
 use crate::{
     domain::{
         ids::{ReviewId, SpaceId},
-        review::{pass::Outcome, render, snapshot::Verdict},
+        review::{pass::{Outcome, Pass}, render, snapshot::Verdict},
         space::{PullState, Space},
     },
     ports::forge::{ForgeError, PostedReview, ReviewEvent, ReviewView},
@@ -53,7 +53,7 @@ pub async fn sync(ctx: &Context, job: &Job, id: &SpaceId) -> Result<(), Failure>
     if blocks || latest.as_ref().is_none_or(|pass| pass.rev != space.rev) {
         return Ok(());
     }
-    take_back(ctx, job, &space).await
+    take_back(ctx, job, &space, latest.as_ref()).await
 }
 
 /// Sends one review, or finds that it was sent, or drops it.
@@ -174,7 +174,10 @@ async fn drop_review(ctx: &Context, job: &Job, row: &ReviewRow, reason: &str) ->
 }
 
 /// Dismisses every request for changes of ours that still stands.
-async fn take_back(ctx: &Context, job: &Job, space: &Space) -> Result<(), Failure> {
+///
+/// `cleared` is the pass that asks for nothing any more. A pass that ended since may
+/// count on the request that still stands; its own job follows.
+async fn take_back(ctx: &Context, job: &Job, space: &Space, cleared: Option<&Pass>) -> Result<(), Failure> {
     let rows = {
         let mut tx = ctx.db.read().await?;
         tx.reviews_of(&space.id).await?
@@ -186,6 +189,13 @@ async fn take_back(ctx: &Context, job: &Job, space: &Space) -> Result<(), Failur
             && row.dismissed_at.is_none();
         if !stands {
             continue;
+        }
+        let latest = {
+            let mut tx = ctx.db.read().await?;
+            tx.latest_finalized(&space.id).await?
+        };
+        if latest.map(|pass| pass.id) != cleared.map(|pass| pass.id.clone()) {
+            return Ok(());
         }
         let refused = match ctx.forge.dismiss_review(&space.pull, id, CLEARED).await {
             Ok(()) | Err(ForgeError::NotFound(_)) => None,

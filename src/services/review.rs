@@ -18,6 +18,7 @@ use crate::{
             finding::{Finding, Status},
             next::{Facts, Next, next},
             pass::{Origin, Outcome, Pass},
+            reviewer::{Contribution, ContributionState},
             verdict,
         },
         space::{PullState, Space},
@@ -368,13 +369,20 @@ async fn ask(
     let look = move || async move {
         review_change::ask(analyzers[index].as_ref(), read.as_ref(), &fingerprinter).await
     };
-    let asked = ctx.heavy.run(look).await;
+    let asked = match ctx.heavy.run(look).await {
+        Ok(asked) => asked,
+        Err(ChangeError::Closed(reason)) => return Err(Failure::Closed(reason)),
+        Err(ChangeError::Later { reason, after_ms }) => return Err(Failure::Later { reason, after_ms }),
+        Err(other) => return Err(Failure::Final(other.to_string())),
+    };
     let (earlier, known) = {
         let mut tx = ctx.db.read().await?;
-        (
-            tx.latest_finalized(&space.id).await?,
-            tx.findings(&space.id).await?.findings,
-        )
+        let earlier = match tx.latest_finalized(&space.id).await? {
+            // What it could have said then is late now; what it could not see is not.
+            Some(pass) if looked_at_all(&tx.contributions(&pass.id).await?, reviewer) => Some(pass),
+            _ => None,
+        };
+        (earlier, tx.findings(&space.id).await?.findings)
     };
     // A person cleared it by name; it does not come back under another id.
     let cleared: HashSet<&str> = known
@@ -414,6 +422,12 @@ async fn ask(
     }
     tx.commit().await?;
     Ok(())
+}
+
+/// Whether a reviewer saw all it should in the pass of these contributions.
+fn looked_at_all(contributions: &[Contribution], reviewer: &str) -> bool {
+    let own = contributions.iter().find(|c| c.reviewer == reviewer);
+    own.is_some_and(|c| c.state == ContributionState::Complete)
 }
 
 /// Lets the verifier judge findings against the blob.

@@ -93,9 +93,17 @@ impl PlacedFinding {
     }
 }
 
-/// Lets one reviewer look at the change. It never fails: a reviewer that breaks,
-/// panics, or says something that cannot be placed makes its contribution say so.
-pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &Fingerprinter) -> Asked {
+/// Lets one reviewer look at the change. A reviewer that breaks, panics, or says
+/// something that cannot be placed makes its contribution say so.
+///
+/// # Errors
+/// What passes: the forge does not answer for now, or the installation is closed. A
+/// look that ends on it would be taken for one that found nothing more.
+pub async fn ask(
+    analyzer: &dyn Analyzer,
+    change: &dyn Change,
+    fingerprinter: &Fingerprinter,
+) -> Result<Asked, ChangeError> {
     let author = Principal::new(PrincipalKind::Analyzer, analyzer.name());
     let contributions = |state, note: Option<String>| {
         let on = |reviewer, axis| Contribution {
@@ -112,27 +120,28 @@ pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &F
     };
     let report = match AssertUnwindSafe(analyzer.analyze(change)).catch_unwind().await {
         Ok(Ok(report)) => report,
+        Ok(Err(passing @ (ChangeError::Later { .. } | ChangeError::Closed(_)))) => return Err(passing),
         Ok(Err(error)) => {
             tracing::warn!(reviewer = analyzer.name(), %error, "a reviewer failed");
             let note = "it could not read the change".to_owned();
-            return Asked {
+            return Ok(Asked {
                 contributions: contributions(ContributionState::Failed, Some(note)),
                 findings: vec![],
-            };
+            });
         }
         Err(_) => {
             tracing::error!(reviewer = analyzer.name(), "a reviewer panicked");
             let note = "it broke".to_owned();
-            return Asked {
+            return Ok(Asked {
                 contributions: contributions(ContributionState::Failed, Some(note)),
                 findings: vec![],
-            };
+            });
         }
     };
     let mut findings: BTreeMap<String, PlacedFinding> = BTreeMap::new();
     let mut order = Vec::new();
     let mut lost = 0_usize;
-    for placed in place(report.drafts, change).await {
+    for placed in place(report.drafts, change).await? {
         match placed {
             Ok(placed) => {
                 let fingerprint = fingerprinter.fingerprint(&placed);
@@ -161,14 +170,17 @@ pub async fn ask(analyzer: &dyn Analyzer, change: &dyn Change, fingerprinter: &F
         .into_iter()
         .filter_map(|fingerprint| findings.remove(&fingerprint))
         .collect();
-    Asked {
+    Ok(Asked {
         contributions: contributions(state, note),
         findings,
-    }
+    })
 }
 
 /// Places drafts, in their order. The file that several of them quote is read once.
-async fn place(drafts: Vec<Draft>, change: &dyn Change) -> Vec<Result<Placed, String>> {
+async fn place(
+    drafts: Vec<Draft>,
+    change: &dyn Change,
+) -> Result<Vec<Result<Placed, String>>, ChangeError> {
     let mut files: BTreeMap<Option<(Side, String)>, Vec<(usize, Draft)>> = BTreeMap::new();
     for (index, draft) in drafts.into_iter().enumerate() {
         let file = draft.anchor.as_ref().map(|a| (a.side, a.path.clone()));
@@ -180,6 +192,9 @@ async fn place(drafts: Vec<Draft>, change: &dyn Change) -> Vec<Result<Placed, St
             Some((side, path)) => change.shown(*side, path).await,
             None => Ok(None),
         };
+        if let Err(passing @ (ChangeError::Later { .. } | ChangeError::Closed(_))) = blob {
+            return Err(passing);
+        }
         let quotes = drafts.iter().filter_map(|(_, draft)| draft.quote.as_deref());
         let text = match &blob {
             Ok(blob) => Ok(blob.as_ref().map(|blob| grounding::Text::new(blob, quotes))),
@@ -195,7 +210,7 @@ async fn place(drafts: Vec<Draft>, change: &dyn Change) -> Vec<Result<Placed, St
             tokio::task::yield_now().await;
         }
     }
-    placed.into_values().collect()
+    Ok(placed.into_values().collect())
 }
 
 /// A whole file of one side, and where its lines are.
@@ -275,7 +290,7 @@ async fn read(
     let lines = starts.anchored(blob, anchor);
     let rule_holds = match (analyzer, lines.as_deref()) {
         (Some(analyzer), Some(lines)) => {
-            let answer = analyzer.holds_in_change(finding, change, &blob, lines);
+            let answer = analyzer.holds_in_change(finding, change, blob, lines);
             AssertUnwindSafe(answer).catch_unwind().await.ok().flatten()
         }
         _ => None,

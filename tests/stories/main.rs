@@ -23,6 +23,7 @@ mod requests;
 mod review_local;
 mod review_tools;
 mod room;
+mod second_look;
 mod storage;
 mod storm;
 mod tools;

@@ -36,11 +36,12 @@ pub enum Reason {
     Axis(Axis, AxisState),
 }
 
-/// Whether a finding, filed now, is advisory: P1 or below, after the space's
-/// first finished pass, on code that did not change since the previous one. It is
-/// decided once, when it is first filed.
-pub fn is_advisory(priority: Priority, first_pass_finished: bool, code_unchanged: bool) -> bool {
-    priority > Priority::P0 && first_pass_finished && code_unchanged
+/// Whether a finding, filed now, is advisory: P1 or below, by a reviewer that saw all
+/// it should in the space's previous finished pass (`looked_before`), on code that did
+/// not change since. A look that broke or was cut short could not have said it then.
+/// It is decided once, when it is first filed.
+pub fn is_advisory(priority: Priority, looked_before: bool, code_unchanged: bool) -> bool {
+    priority > Priority::P0 && looked_before && code_unchanged
 }
 
 /// What one live finding asks for by rules 1 to 3.
