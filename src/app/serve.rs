@@ -226,7 +226,7 @@ pub async fn context(
         forge: Arc::new(forge),
         clock,
         ids,
-        analyzers: reviewers(config, isolation)?.into(),
+        analyzers: reviewers(config, &isolation)?.into(),
         fingerprinter: Arc::new(Fingerprinter::new(key)),
         heavy: Heavy::default(),
         bell: Arc::new(Notify::new()),
@@ -248,7 +248,7 @@ pub async fn context(
 }
 
 /// Our own rules, then the configured tools.
-fn reviewers(config: &Config, isolation: Arc<dyn Isolation>) -> Result<Vec<Box<dyn Analyzer>>, StartError> {
+fn reviewers(config: &Config, isolation: &Arc<dyn Isolation>) -> Result<Vec<Box<dyn Analyzer>>, StartError> {
     let mut reviewers = analyzers::all();
     for tool in &config.tools {
         if reviewers.iter().any(|known| known.name() == tool.name) {
@@ -276,7 +276,7 @@ fn reviewers(config: &Config, isolation: Arc<dyn Isolation>) -> Result<Vec<Box<d
             program,
         };
         let folder = config.storage.data.join("worktrees");
-        reviewers.push(Box::new(Configured::new(tool, Arc::clone(&isolation), folder)));
+        reviewers.push(Box::new(Configured::new(tool, Arc::clone(isolation), folder)));
     }
     Ok(reviewers)
 }

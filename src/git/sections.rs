@@ -233,10 +233,7 @@ mod tests {
     #[test]
     fn files_are_told_apart_and_content_cannot_pose_as_one() {
         let (a, b) = (patch("a", &["diff --git a/x b/x", "--- a/x"]), patch("b", &["2"]));
-        assert_eq!(
-            cut(&format!("{a}{b}"), bounds(), false),
-            [(a.clone(), None), (b.clone(), None)]
-        );
+        assert_eq!(cut(&format!("{a}{b}"), bounds(), false), [(a, None), (b, None)]);
         assert_eq!(cut("", bounds(), false), []);
     }
 

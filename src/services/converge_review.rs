@@ -11,7 +11,11 @@
 use crate::{
     domain::{
         ids::{ReviewId, SpaceId},
-        review::{pass::{Outcome, Pass}, render, snapshot::Verdict},
+        review::{
+            pass::{Outcome, Pass},
+            render,
+            snapshot::Verdict,
+        },
         space::{PullState, Space},
     },
     ports::forge::{ForgeError, PostedReview, ReviewEvent, ReviewView},

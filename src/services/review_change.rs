@@ -177,11 +177,9 @@ pub async fn ask(
 }
 
 /// Places drafts, in their order. The file that several of them quote is read once.
-async fn place(
-    drafts: Vec<Draft>,
-    change: &dyn Change,
-) -> Result<Vec<Result<Placed, String>>, ChangeError> {
-    let mut files: BTreeMap<Option<(Side, String)>, Vec<(usize, Draft)>> = BTreeMap::new();
+async fn place(drafts: Vec<Draft>, change: &dyn Change) -> Result<Vec<Result<Placed, String>>, ChangeError> {
+    type Numbered = Vec<(usize, Draft)>;
+    let mut files: BTreeMap<Option<(Side, String)>, Numbered> = BTreeMap::new();
     for (index, draft) in drafts.into_iter().enumerate() {
         let file = draft.anchor.as_ref().map(|a| (a.side, a.path.clone()));
         files.entry(file).or_default().push((index, draft));

@@ -61,7 +61,13 @@ async fn after_a_broken_look(as_if: fn() -> ChangeError) -> (Room, String) {
     });
     room.server.context.analyzers = Arc::from(vec![broken]);
     let (_, head) = room
-        .reviewed("feature", &[Edit::write("app.py", "import os\n\nbreakpoint()\nprint(os.name)\n")])
+        .reviewed(
+            "feature",
+            &[Edit::write(
+                "app.py",
+                "import os\n\nbreakpoint()\nprint(os.name)\n",
+            )],
+        )
         .await;
     (room, head)
 }
@@ -69,7 +75,11 @@ async fn after_a_broken_look(as_if: fn() -> ChangeError) -> (Room, String) {
 #[tokio::test]
 async fn what_a_broken_look_could_not_say_still_holds_when_it_is_said_later() {
     let (room, head) = after_a_broken_look(|| ChangeError::Internal("broken".into())).await;
-    assert_eq!(room.shown(&head).await, ["completed/action_required"], "not proved");
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/action_required"],
+        "not proved"
+    );
     let head = room.push("feature", &[Edit::write("NOTES.md", "more\n")]);
     room.settle().await;
     assert_eq!(

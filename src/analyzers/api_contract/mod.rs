@@ -112,7 +112,8 @@ fn mend(rule: &str) -> &'static str {
 fn placed(hits: Vec<Hit>, file: &ChangedFile) -> Vec<Draft> {
     let added: BTreeMap<u32, &[u8]> = file.added_lines().collect();
     let removed: BTreeMap<u32, &[u8]> = file.removed_lines().collect();
-    let mut groups: Vec<(Hit, Option<(Side, u32)>, Vec<String>)> = Vec::new();
+    type Group = (Hit, Option<(Side, u32)>, Vec<String>);
+    let mut groups: Vec<Group> = Vec::new();
     let mut known: BTreeMap<(&str, Side, u32), usize> = BTreeMap::new();
     for hit in hits {
         let place = hit.lines.iter().copied().find(|(side, line)| {

@@ -95,7 +95,7 @@ fn listed(names: &[String]) -> String {
     text.join(", ")
 }
 
-fn drafted(hit: Hit, file: &ChangedFile, added: &BTreeMap<u32, &[u8]>) -> Draft {
+fn drafted(hit: &Hit, file: &ChangedFile, added: &BTreeMap<u32, &[u8]>) -> Draft {
     let names: Vec<String> = hit.of.iter().map(|(name, ..)| name.clone()).collect();
     let body = format!("{}: {}", listed(&names), hit.why);
     let shown = |line: u32| {
@@ -143,7 +143,7 @@ async fn lockfile(change: &dyn Change, file: &ChangedFile, format: Format) -> Re
     let hits = compare::compare(before.as_deref().unwrap_or_default(), &after, fresh);
     let added: BTreeMap<u32, &[u8]> = file.added_lines().collect();
     Ok(Judged::Drafts(
-        hits.into_iter().map(|hit| drafted(hit, file, &added)).collect(),
+        hits.into_iter().map(|hit| drafted(&hit, file, &added)).collect(),
     ))
 }
 

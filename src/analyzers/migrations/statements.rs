@@ -45,7 +45,7 @@ pub(super) fn split<'t, 'a>(lexed: &'t Lexed<'a>) -> Vec<Statement<'t, 'a>> {
         let statement = &tokens[start..end];
         match statement {
             [first, ..] if first.is("begin") || (first.is("start") && is(statement, 1, "transaction")) => {
-                opened = true
+                opened = true;
             }
             [first, ..] if first.is_one_of(&["commit", "rollback", "end"]) => opened = false,
             [] => {}

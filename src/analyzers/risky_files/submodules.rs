@@ -157,7 +157,7 @@ impl Setting {
                 "A submodule runs a command when it is updated",
                 "`update = !…` is a command that comes from the repository. Remove the line.",
             ),
-            "url" => url_fault(value).or_else(|| {
+            "url" => url_fault(value).or(
                 Some(Fault {
                     rule: URL,
                     priority: Priority::P2,
@@ -166,7 +166,7 @@ impl Setting {
                     why: "Its content is not part of this change and was not reviewed. Look whose repository that is, and at \
                           the commit that is pinned.",
                 })
-            }),
+            ),
             _ => None,
         }
     }

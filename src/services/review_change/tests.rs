@@ -118,6 +118,7 @@ async fn turns_beside<T>(work: impl Future<Output = T>) -> (T, usize) {
 async fn others_have_their_turn_between_two_findings() {
     let (change, fingerprinter) = (blank(), Fingerprinter::new([7; 32]));
     let (asked, turns) = turns_beside(ask(&Talker, &change, &fingerprinter)).await;
+    let asked = asked.unwrap();
     assert_eq!(asked.findings.len(), MANY);
     assert!(turns >= MANY, "while placing: {turns}");
 
