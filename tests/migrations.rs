@@ -4,6 +4,7 @@
 //! runs on the rows of all before it; a migration without such a file fails here.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test binary")]
 
+#[expect(dead_code, reason = "a server of one test alone is for the stories")]
 #[path = "support/postgres.rs"]
 mod postgres;
 

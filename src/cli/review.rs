@@ -16,6 +16,7 @@ use crate::{
             fingerprint::Fingerprinter,
             snapshot::{PassSnapshot, Verdict},
         },
+        secret::conceal,
         time::Timestamp,
     },
     ports::{analyzer::Analyzer, change::Change},
@@ -81,7 +82,8 @@ pub async fn review(
     review_change::settle(&mut findings, &known, &contributions, &policy, None);
     let coverage = change.coverage().clone();
     let snapshot = review_change::fold(change.head(), &findings, &contributions, &coverage, &policy);
-    let kept = |file: &&ChangedFile| file.status != FileStatus::Removed;
+    // One that is shown as it is: a name that holds a secret would not be the file's.
+    let kept = |file: &&ChangedFile| file.status != FileStatus::Removed && conceal(&file.path) == file.path;
     let somewhere = change.files().iter().find(kept).map(|file| file.path.clone());
     Ok(Reviewed {
         snapshot,

@@ -236,11 +236,14 @@ fn words<W: serde::Serialize>(all: &[W]) -> Value {
 }
 
 fn nullable(schema: Value) -> Value {
-    json!({ "anyOf": [schema, { "type": "null" }] })
+    let choices = vec![schema, json!({ "type": "null" })];
+    json!({ "anyOf": choices })
 }
 
 fn list(items: Value) -> Value {
-    json!({ "type": "array", "items": items })
+    let mut list = json!({ "type": "array" });
+    list["items"] = items;
+    list
 }
 
 fn text() -> Value {

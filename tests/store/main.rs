@@ -2,6 +2,7 @@
 //! ignored twin, on a private Postgres.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test binary")]
 
+#[expect(dead_code, reason = "a server of one test alone is for the stories")]
 #[path = "../support/postgres.rs"]
 mod postgres;
 

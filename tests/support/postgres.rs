@@ -49,10 +49,8 @@ pub(crate) async fn database() -> String {
 }
 
 /// A server of one test alone, which may do with it what it likes.
-#[allow(dead_code, reason = "not every test binary that includes this file needs one")]
 pub(crate) struct Private(Server);
 
-#[allow(dead_code, reason = "not every test binary that includes this file needs one")]
 impl Private {
     /// Starts one.
     pub(crate) async fn start() -> Self {

@@ -724,7 +724,7 @@ fn a_suggestion_stands_where_it_replaces_all_that_is_anchored() {
         json!([{ "artifactChanges": [change("a.js", line.clone(), "x"), change("b.js", line.clone(), "x")] }]),
         json!([{ "artifactChanges": [change("b.js", line.clone(), "x")] }]),
         json!([{ "artifactChanges": [change("a.js", line.clone(), "two")] }]),
-        json!([{ "artifactChanges": [change("a.js", line.clone(), "a\u{202e}b")] }]),
+        json!([{ "artifactChanges": [change("a.js", line, "a\u{202e}b")] }]),
         json!([{ "artifactChanges": [] }]),
         json!([7]),
     ] {

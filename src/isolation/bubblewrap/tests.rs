@@ -135,6 +135,7 @@ fn alive(mark: &str) -> usize {
 }
 
 /// Waits for the kernel to end what it is ending.
+#[expect(clippy::disallowed_methods, reason = "the kernel has no clock of ours")]
 async fn gone(mark: &str) {
     let begin = Instant::now();
     while alive(mark) > 0 {
@@ -145,6 +146,7 @@ async fn gone(mark: &str) {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap"]
+#[expect(clippy::disallowed_methods, reason = "the kernel has no clock of ours")]
 async fn what_it_started_ends_with_it() {
     // It ends at once and leaves a daemon behind that keeps its output open.
     let begin = Instant::now();

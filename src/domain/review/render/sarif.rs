@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde_json::{Value, json};
 
-use crate::domain::text;
+use crate::domain::{secret::conceal, text};
 
 use super::super::{
     axis::AxisState,
@@ -210,6 +210,10 @@ fn fix(finding: &Finding) -> Option<Value> {
         .anchor
         .as_ref()
         .filter(|anchor| anchor.side == Side::Right)?;
+    // A path or a replacement with a secret in it can only be shown changed, and is no fix then.
+    if conceal(&anchor.path) != anchor.path || conceal(suggestion) != *suggestion {
+        return None;
+    }
     let region = if suggestion.is_empty() {
         // The lines go, with the end of the last one.
         json!({
