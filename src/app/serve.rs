@@ -112,6 +112,7 @@ pub(super) fn migrate(args: MigrateArgs) -> Result<ExitCode, Fault> {
     let storage = loaded(args.into(), config::load_storage)?;
     runtime()?.block_on(async {
         system::outlive_file_limits();
+        let _alone = alone(&storage).map_err(|error| Fault::new(error.to_string()))?;
         let db = open(&storage)
             .await
             .map_err(|error| Fault::new(error.to_string()))?;
@@ -177,15 +178,28 @@ fn private_folder(folder: &Path) -> Result<(), StoreError> {
         })
 }
 
-/// Takes the data folder for this process alone. Only then may leases of an earlier
-/// process be ended at once instead of running out.
+/// Takes the data folder for this process alone, when the database is in it: before the
+/// database is touched, since a server that runs must not have its schema changed under it.
+/// `None` on Postgres, where replicas share it.
+fn alone(storage: &Storage) -> Result<Option<File>, StartError> {
+    match storage.database {
+        Database::Sqlite => {
+            private_folder(&storage.data)?;
+            take_folder(&storage.data).map(Some)
+        }
+        Database::Postgres(_) => Ok(None),
+    }
+}
+
+/// Locks the data folder. Only then may leases of an earlier process be ended at once
+/// instead of running out.
 fn take_folder(folder: &Path) -> Result<File, StartError> {
     let path = folder.join("jury.lock");
     let file = File::create(&path).map_err(|error| StartError(format!("{}: {error}", path.display())))?;
     file.try_lock().map_err(|_| {
         StartError(format!(
-            "another jury serve is using the data folder {}; give this one its own with --data, or use Postgres \
-             for several replicas",
+            "another jury serve is using the data folder {}; stop it, or give this one its own with --data, or use \
+             Postgres for several replicas",
             folder.display()
         ))
     })?;
@@ -305,11 +319,8 @@ pub(super) async fn isolated(config: &Config) -> Arc<dyn Isolation> {
 
 /// Starts the server: the database up to date, the port bound, the workers running.
 pub async fn start(config: &Config, parts: Parts) -> Result<Running, StartError> {
+    let alone = alone(&config.storage)?;
     let db = open(&config.storage).await?;
-    let alone = match config.storage.database {
-        Database::Sqlite => Some(take_folder(&config.storage.data)?),
-        Database::Postgres(_) => None,
-    };
     let mut context = context(config, db.clone(), parts.clock, parts.ids, isolated(config).await).await?;
     {
         let mut tx = db.write().await?;

@@ -338,16 +338,31 @@ async fn told_to_stop_it_finishes_and_the_next_start_goes_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_data_folder_has_one_server() {
     let world = World::build(None, SHORT).await;
-    let second = Command::new(env!("CARGO_BIN_EXE_jury"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--config"])
-        .arg(world.path().join("jury.toml"))
-        .env_remove("DATABASE_URL")
-        .output()
-        .unwrap();
-    assert_eq!(second.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&second.stderr);
-    assert!(
-        said.contains("another jury serve is using the data folder"),
-        "{said}"
-    );
+    let refused = |asked: &[&str]| {
+        let second = Command::new(env!("CARGO_BIN_EXE_jury"))
+            .args(asked)
+            .arg("--config")
+            .arg(world.path().join("jury.toml"))
+            .env_remove("DATABASE_URL")
+            .output()
+            .unwrap();
+        assert_eq!(second.status.code(), Some(2), "{asked:?}");
+        let said = String::from_utf8_lossy(&second.stderr);
+        assert!(
+            said.contains("another jury serve is using the data folder"),
+            "{asked:?}: {said}"
+        );
+    };
+    let asked = [&["serve", "--listen", "127.0.0.1:0"][..], &["migrate"]];
+    asked.into_iter().for_each(refused);
+    // The database is not so much as opened by who is refused.
+    world.kill();
+    let data = world.path().join("data");
+    for file in ["jury.db", "jury.db-wal", "jury.db-shm"] {
+        std::fs::remove_file(data.join(file)).unwrap();
+    }
+    let held = std::fs::File::create(data.join("jury.lock")).unwrap();
+    held.try_lock().unwrap();
+    asked.into_iter().for_each(refused);
+    assert!(!data.join("jury.db").exists());
 }
