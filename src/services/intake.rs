@@ -79,6 +79,9 @@ pub(super) async fn take(ctx: &Context, tx: &mut Tx, event: ForgeEvent) -> Resul
         }
         ForgeEvent::RepositoriesRemoved { installation, repos } => {
             tx.forget_repos(installation, &repos).await?;
+            // Perhaps it was told hours late, and they have been added again since.
+            tx.enqueue(&Task::ListRepositories(installation), ctx.now())
+                .await?;
             return Ok(Taken::Acted);
         }
     };

@@ -284,6 +284,42 @@ async fn a_transferred_repository_is_reviewed_in_its_new_home() {
 }
 
 #[tokio::test]
+async fn a_repository_said_to_be_removed_after_it_was_added_again_stays_reachable() {
+    let room = Room::open().await;
+    room.people.uninstall(room.installation).unwrap();
+    room.settle().await;
+    room.tick();
+    let chosen = room
+        .people
+        .install(room.app, crate::room::OWNER, Some(&[REPO]))
+        .unwrap();
+    room.settle().await;
+    let hooks = room.emulator.hooks();
+    hooks.pause();
+    room.people.remove_repository(chosen, REPO).unwrap();
+    room.tick();
+    room.people.add_repository(chosen, REPO).unwrap();
+    // And a pull request that is open by then, whose delivery was lost.
+    let head = room.push("feature", &clean());
+    room.open_pull("feature");
+    let mut held = hooks.take();
+    held.retain(|delivery| delivery.event == "installation_repositories");
+    assert_eq!(held.len(), 2);
+    for late in held.iter().rev() {
+        assert_eq!(hooks.send(late).await, Some(202));
+        room.settle_without_hooks().await;
+    }
+    hooks.resume();
+    room.later(5).await;
+    assert_eq!(room.shown(&head).await, ["completed/success"]);
+    let mut tx = room.server.context.db.read().await.unwrap();
+    let id = jury::domain::ids::InstallationId(i64::try_from(chosen).unwrap());
+    assert_eq!(tx.repos_of(id).await.unwrap().len(), 1, "it is still reachable");
+    drop(tx);
+    room.leave().await;
+}
+
+#[tokio::test]
 async fn a_pull_request_that_was_closed_while_nobody_listened_is_closed_here_too() {
     let room = Room::open().await;
     let (number, _) = room.reviewed("feature", &clean()).await;
