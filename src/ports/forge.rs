@@ -69,6 +69,10 @@ pub struct CheckRun {
     pub external_id: String,
     /// `None` while it is not completed.
     pub conclusion: Option<String>,
+    /// The line that it shows; `None` when the forge did not say.
+    pub title: Option<String>,
+    /// The text that it shows; `None` when the forge did not say.
+    pub summary: Option<String>,
 }
 
 /// A review of ours as the forge has it.

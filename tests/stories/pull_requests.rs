@@ -229,9 +229,9 @@ async fn a_closed_pull_request_is_left_alone_and_reviewed_again_when_reopened() 
     room.leave().await;
 }
 
-#[tokio::test]
-async fn two_pull_requests_with_one_head_show_the_worst_of_both() {
-    let room = Room::open().await;
+/// One head with two pull requests: clean into `release`, opened here, and faulty into
+/// `main` from the branch `two`, not opened yet.
+async fn opened_into_release(room: &Room) -> u64 {
     room.push("release", &[Edit::write("src/net.rs", faults::with_token())]);
     room.people
         .push(jury::emulator::Push {
@@ -244,22 +244,28 @@ async fn two_pull_requests_with_one_head_show_the_worst_of_both() {
         })
         .unwrap();
     room.people.reset_branch(REPO, "two", "one", "mona").unwrap();
-    let into_release = {
-        room.tick();
-        room.people
-            .open_pull(jury::emulator::OpenPull {
-                repo: REPO,
-                by: "mona",
-                title: "Into release",
-                body: None,
-                head_repo: None,
-                head: "one",
-                base: "release",
-                draft: false,
-            })
-            .unwrap()
-    };
+    room.tick();
+    let into_release = room
+        .people
+        .open_pull(jury::emulator::OpenPull {
+            repo: REPO,
+            by: "mona",
+            title: "Into release",
+            body: None,
+            head_repo: None,
+            head: "one",
+            base: "release",
+            draft: false,
+        })
+        .unwrap();
     room.settle().await;
+    into_release
+}
+
+#[tokio::test]
+async fn two_pull_requests_with_one_head_show_the_worst_of_both() {
+    let room = Room::open().await;
+    let into_release = opened_into_release(&room).await;
     let head = room.people.head_sha(REPO, into_release).unwrap();
     assert_eq!(room.shown(&head).await.last().unwrap(), "completed/success");
     let into_main = room.open_pull("two");
@@ -273,6 +279,69 @@ async fn two_pull_requests_with_one_head_show_the_worst_of_both() {
         "{summary}"
     );
     room.leave().await;
+}
+
+/// The clean review's conclusion is lost, and arrives when the faulty pull request on the
+/// same head was concluded: it is not what stands.
+#[tokio::test]
+async fn a_conclusion_that_arrives_after_a_newer_one_does_not_stand() {
+    let room = Room::open().await;
+    room.emulator.fail(
+        "PATCH /repos/acme/shop/check-runs".parse().unwrap(),
+        jury::emulator::Fault::Late,
+    );
+    let into_release = opened_into_release(&room).await;
+    let head = room.people.head_sha(REPO, into_release).unwrap();
+    assert_eq!(room.shown(&head).await, ["in_progress/-"]);
+    room.open_pull("two");
+    room.later(5).await;
+    assert_eq!(room.shown(&head).await.last().unwrap(), "completed/failure");
+    room.emulator.let_late_arrive().await;
+    for _ in 0..3 {
+        room.later(60).await;
+    }
+    assert_eq!(room.shown(&head).await.last().unwrap(), "completed/failure");
+    room.leave().await;
+}
+
+/// The conclusion took effect and its answer was lost; by the next try the same conclusion
+/// has other reasons.
+#[tokio::test]
+async fn a_conclusion_with_other_reasons_than_the_run_shows_is_said_anew() {
+    let room = Room::open().await;
+    room.emulator.fail(
+        "PATCH /repos/acme/shop/check-runs".parse().unwrap(),
+        jury::emulator::Fault::Cut(jury::emulator::When::After),
+    );
+    let (_, head) = room.reviewed("feature", &clean()).await;
+    assert_eq!(room.shown(&head).await, ["completed/success"]);
+    let mut tx = room.server.context.db.write().await.unwrap();
+    let key = key_of(&room.spaces().await[0]);
+    let row = tx.check(&key).await.unwrap().unwrap();
+    assert!(!row.is_sent(), "for all that is known");
+    let mut view: jury::ports::forge::CheckView = serde_json::from_slice(&row.want).unwrap();
+    view.summary.push_str("\n\nFor another reason.");
+    tx.want_check(&key, &serde_json::to_vec(&view).unwrap(), true)
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    for _ in 0..3 {
+        room.later(60).await;
+    }
+    let last = room.check_runs(&head).await.pop().unwrap();
+    assert_eq!(last["conclusion"], "success");
+    let summary = last["output"]["summary"].as_str().unwrap();
+    assert!(summary.ends_with("For another reason."), "{summary}");
+    room.leave().await;
+}
+
+fn key_of(space: &jury::domain::space::Space) -> jury::store::CheckKey {
+    jury::store::CheckKey {
+        workspace: space.pull.repo.workspace.clone(),
+        repo: space.pull.repo.id,
+        sha: space.snapshot.head.clone(),
+        name: "jury".into(),
+    }
 }
 
 #[tokio::test]

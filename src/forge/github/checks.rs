@@ -26,6 +26,13 @@ use super::{
 };
 
 loose! {
+    OutputBody {
+        title: String,
+        summary: String,
+    }
+}
+
+loose! {
     RunBody {
         id: i64,
         name: String,
@@ -33,6 +40,7 @@ loose! {
         external_id: String,
         status: String,
         conclusion: String,
+        output: OutputBody,
         app: AppBody,
     }
 }
@@ -73,7 +81,10 @@ impl Session {
             .filter_map(|run| {
                 // Seen: a conclusion while the status is still in_progress. It is finished then.
                 let completed = run.status.as_deref() == Some("completed");
+                let output = run.output.0.unwrap_or_default();
                 Some(CheckRun {
+                    title: output.title.0,
+                    summary: output.summary.0,
                     id: CheckRunId(positive(&run.id)?),
                     external_id: run.external_id.0.unwrap_or_default(),
                     conclusion: run

@@ -915,7 +915,8 @@ async fn l23_l45_only_our_own_checks_are_listed_newest_first_and_a_conclusion_co
     let fake = Fake::start(|s| {
         let run = |id: i64, app: i64, name: &str, status: &str, conclusion: serde_json::Value| {
             json!({ "id": id, "name": name, "head_sha": oid('a'), "external_id": format!("x{id}"),
-                    "status": status, "conclusion": conclusion, "app": { "id": app } })
+                    "status": status, "conclusion": conclusion, "app": { "id": app },
+                    "output": { "title": format!("line {id}"), "summary": 7 } })
         };
         s.path.contains("/check-runs?").then(|| {
             reply(
@@ -941,6 +942,10 @@ async fn l23_l45_only_our_own_checks_are_listed_newest_first_and_a_conclusion_co
         .iter()
         .map(|r| (r.id.0, r.external_id.as_str(), r.conclusion.as_deref()))
         .collect();
+    assert_eq!(
+        (runs[0].title.as_deref(), &runs[0].summary),
+        (Some("line 5"), &None)
+    );
     // L23: a conclusion counts whatever the status says. L45: `stale` is read.
     assert_eq!(
         shown,
