@@ -320,9 +320,12 @@ async fn record(
             after_ms: None,
         });
     }
-    want_check::refresh(ctx, tx, &pull.repo, &said.head).await?;
-    if said.head != known.snapshot.head {
-        want_check::refresh(ctx, tx, &pull.repo, &known.snapshot.head).await?;
+    // Always in the same order: two pull requests that swap their heads wait for one another.
+    let mut heads = [&said.head, &known.snapshot.head];
+    heads.sort_unstable_by_key(|head| head.as_str());
+    want_check::refresh(ctx, tx, &pull.repo, heads[0]).await?;
+    if heads[0] != heads[1] {
+        want_check::refresh(ctx, tx, &pull.repo, heads[1]).await?;
     }
     if said.updated_at == known.snapshot.updated_at {
         // Which of the two was first, the second does not tell, and a forge may answer with

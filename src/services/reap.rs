@@ -1,9 +1,10 @@
-//! Looks for what fell through: passes nobody works on, wants nobody sends, deliveries
-//! that are old. It only asks for work; what is to be done is decided by those who do it.
+//! Looks for what fell through: passes nobody works on, wants nobody sends, checks in
+//! progress that no pass will end, deliveries that are old. It only asks for work; what is
+//! to be done is decided by those who do it.
 
 use crate::store::{JobKind, JobState, Task, Tx};
 
-use super::{Context, Failure};
+use super::{Context, Failure, want_check};
 
 /// How much one round looks at, of each kind.
 const ROUND: i64 = 500;
@@ -52,7 +53,14 @@ pub async fn reap(ctx: &Context) -> Result<(), Failure> {
     }
     tx.purge_deliveries(now.plus_ms(-KEPT_MS)).await?;
     measure(&mut tx).await?;
+    let stalled = tx.stalled_checks(ROUND).await?;
     tx.commit().await?;
+    for check in stalled {
+        // One that cannot be worked out keeps no other from it.
+        if let Err(failure) = want_check::heal(ctx, &check.key).await {
+            tracing::warn!(%failure, check = %check.key, "a check in progress could not be looked at");
+        }
+    }
     ctx.bell.notify_waiters();
     Ok(())
 }

@@ -1,5 +1,10 @@
 //! What a head's check should show, worked out from the facts of every open pull
 //! request on it, and written down for [`super::converge_check`] to send.
+//!
+//! Two replicas may change facts of two pull requests on one head at once. Each would
+//! then work from what was before the other, so the check is locked before anything is
+//! read: who is second sees what the first one wrote. The reaper looks all the same at
+//! checks in progress that no pass will end ([`heal`]).
 
 use crate::{
     domain::{
@@ -33,8 +38,44 @@ fn is_stuck(review: &ReviewRow) -> bool {
 }
 
 /// Works out again what the check of `sha` should show and, when that changed,
-/// asks for it to be sent. In the same transaction as the facts that changed.
+/// asks for it to be sent. In the same transaction as the facts that changed, after them.
 pub(super) async fn refresh(ctx: &Context, tx: &mut Tx, repo: &RepoRef, sha: &Sha) -> Result<(), Failure> {
+    tx.lock_check(&key(repo, sha)).await?;
+    match work_out(ctx, tx, repo, sha).await? {
+        Some(view) => want(ctx, tx, repo, sha, &view).await,
+        None => Ok(()),
+    }
+}
+
+/// Works out what a check in progress should show, in a transaction of its own. Nothing
+/// changes, and nothing is asked for, when that is what it was.
+pub(super) async fn heal(ctx: &Context, stalled: &CheckKey) -> Result<(), Failure> {
+    let mut tx = ctx.db.write().await?;
+    let Some(repo) = tx.repo(&stalled.workspace, stalled.repo).await? else {
+        return Ok(());
+    };
+    tx.lock_check(stalled).await?;
+    let Some(row) = tx.check(stalled).await? else {
+        return Ok(());
+    };
+    let Some(view) = work_out(ctx, &mut tx, &repo, &stalled.sha).await? else {
+        return Ok(());
+    };
+    if view != read_want(&row)? {
+        want(ctx, &mut tx, &repo, &stalled.sha, &view).await?;
+        tracing::warn!(check = %stalled, "a check was not what the facts say; it is mended");
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// What the check should show; `None` when it stays as it is. The check is locked.
+async fn work_out(
+    ctx: &Context,
+    tx: &mut Tx,
+    repo: &RepoRef,
+    sha: &Sha,
+) -> Result<Option<CheckView>, Failure> {
     let spaces = tx.open_spaces_on(&repo.workspace, repo.id, sha).await?;
     let mut passes = Vec::with_capacity(spaces.len());
     for space in &spaces {
@@ -46,13 +87,15 @@ pub(super) async fn refresh(ctx: &Context, tx: &mut Tx, repo: &RepoRef, sha: &Sh
         .map(|(s, p)| (s.pull.number, standing(s, p.as_ref())))
         .collect();
     let Some((number, standing)) = decisive(&standings) else {
-        return cancel(ctx, tx, repo, sha).await;
+        return cancelled(tx, repo, sha).await;
     };
     let shown = spaces
         .iter()
         .zip(&passes)
         .find(|(space, _)| space.pull.number == *number);
-    let Some((space, pass)) = shown else { return Ok(()) };
+    let Some((space, pass)) = shown else {
+        return Ok(None);
+    };
     let coverage = pass.as_ref().and_then(|pass| pass.coverage.as_ref());
     let mut view = view(ctx, space, standing, coverage, spaces.len());
     for space in &spaces {
@@ -60,27 +103,26 @@ pub(super) async fn refresh(ctx: &Context, tx: &mut Tx, repo: &RepoRef, sha: &Sh
             view.summary.push_str(STUCK);
         }
     }
-    want(ctx, tx, repo, sha, &view).await
+    Ok(Some(view))
 }
 
 /// Nobody is open on this head any more. A check that is completed stays as it is.
-async fn cancel(ctx: &Context, tx: &mut Tx, repo: &RepoRef, sha: &Sha) -> Result<(), Failure> {
+async fn cancelled(tx: &mut Tx, repo: &RepoRef, sha: &Sha) -> Result<Option<CheckView>, Failure> {
     let Some(row) = tx.check(&key(repo, sha)).await? else {
-        return Ok(());
+        return Ok(None);
     };
     let wanted = read_want(&row)?;
     if wanted.conclusion.is_some() {
-        return Ok(());
+        return Ok(None);
     }
-    let view = CheckView {
+    Ok(Some(CheckView {
         conclusion: Some(Conclusion::Cancelled),
         title: "No longer needed".into(),
         summary: "The pull request was closed, or a newer commit took the place of this one, before the \
                   review was done."
             .into(),
         details_url: wanted.details_url,
-    };
-    want(ctx, tx, repo, sha, &view).await
+    }))
 }
 
 /// Writes down what the check should show and asks for it to be sent.

@@ -119,6 +119,26 @@ macro_rules! checks_where {
 }
 
 impl Tx {
+    /// Keeps every other transaction that calls this for the same check waiting until this
+    /// one ends, whether or not the check is stored yet. What is read after it includes all
+    /// that those before it wrote; so who works out a want from several rows calls it first.
+    /// On SQLite a transaction that writes is alone anyway.
+    pub async fn lock_check(&mut self, key: &CheckKey) -> Result<(), StoreError> {
+        const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+        match self {
+            Self::Lite(_) => {}
+            Self::Pg(tx) => {
+                let key = key.to_string();
+                sqlx::query(SQL)
+                    .bind(&*storable(&key))
+                    .execute(&mut **tx)
+                    .await
+                    .map(drop)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Says what a check should show (`completed`: whether that is a completed check)
     /// and returns the want's revision. The same want again changes nothing.
     pub async fn want_check(
@@ -217,6 +237,18 @@ impl Tx {
         const SQL: &str = checks_where!(
             "c.want_completed = FALSE AND EXISTS (SELECT 1 FROM repo r JOIN installation i ON i.id = r.installation \
              WHERE r.workspace = c.workspace AND r.id = c.repo AND r.reachable = TRUE AND i.state = 'active') LIMIT $1"
+        );
+        Ok(on!(self, c => sqlx::query_as(SQL).bind(limit).fetch_all(c).await?))
+    }
+
+    /// Those of [`Tx::checks_in_progress`] for whose head no pass runs: one is about to
+    /// begin, or what they should show was worked out from facts that have changed since.
+    pub async fn stalled_checks(&mut self, limit: i64) -> Result<Vec<CheckRow>, StoreError> {
+        const SQL: &str = checks_where!(
+            "c.want_completed = FALSE AND EXISTS (SELECT 1 FROM repo r JOIN installation i ON i.id = r.installation \
+             WHERE r.workspace = c.workspace AND r.id = c.repo AND r.reachable = TRUE AND i.state = 'active') \
+             AND NOT EXISTS (SELECT 1 FROM space s JOIN pass p ON p.space = s.id WHERE s.workspace = c.workspace \
+             AND s.repo = c.repo AND s.head = c.sha AND s.state = 'open' AND p.outcome IS NULL) LIMIT $1"
         );
         Ok(on!(self, c => sqlx::query_as(SQL).bind(limit).fetch_all(c).await?))
     }

@@ -127,6 +127,8 @@ async fn costs(home: &Home, meter: &Meter, space: &Space) -> BTreeMap<&'static s
     cost!("contributions", tx => tx.contributions(&pass.id));
     cost!("check", tx => tx.check(&key));
     cost!("want_check", tx => tx.want_check(&key, b"new", true));
+    cost!("lock_check", tx => tx.lock_check(&key));
+    cost!("stalled_checks", tx => tx.stalled_checks(100));
     cost!("unsent_checks", tx => tx.unsent_checks(100));
     cost!("checks_in_progress", tx => tx.checks_in_progress(100));
     cost!("reviews_of", tx => tx.reviews_of(&space.id));

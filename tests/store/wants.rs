@@ -3,6 +3,7 @@
 use jury::{
     domain::{
         ids::{CheckRunId, InstallationId, PassId, RepoId, ReviewId},
+        review::pass::Outcome,
         time::Timestamp,
     },
     store::{CheckKey, InstallationState, ReviewState},
@@ -124,6 +125,53 @@ stories! {
         assert_eq!(tx.checks_in_progress(10).await.unwrap(), []);
         tx.put_installation(InstallationId(40), &ws, InstallationState::Active).await.unwrap();
         assert_eq!(keys(tx.unsent_checks(10).await.unwrap()), [key(4, 2)]);
+    }
+
+    async fn a_check_in_progress_whose_head_no_pass_runs_on_is_stalled(home) {
+        let space = home.room(1, 2, 3).await;
+        let pass = home.pass(&space).await;
+        let mut tx = home.db.write().await.unwrap();
+        tx.want_check(&key(1, 2), b"running", false).await.unwrap();
+        assert_eq!(tx.stalled_checks(10).await.unwrap(), [], "its pass will end");
+        assert!(tx.end_pass(&pass, Outcome::Broken, None, None, Timestamp(20)).await.unwrap());
+        assert_eq!(tx.stalled_checks(10).await.unwrap(), tx.checks_in_progress(10).await.unwrap());
+        assert_eq!(tx.stalled_checks(10).await.unwrap().len(), 1);
+        tx.want_check(&key(1, 2), b"done", true).await.unwrap();
+        assert_eq!(tx.stalled_checks(10).await.unwrap(), []);
+    }
+
+    /// Two pull requests share a head, and both passes end at once. Whoever works out the
+    /// check second sees that the other pass has ended.
+    async fn who_locks_a_check_second_sees_what_the_first_wrote(home) {
+        let one = home.room(1, 2, 3).await;
+        let (pass_one, two) = (home.pass(&one).await, home.room(1, 2, 4).await);
+        let pass_two = home.pass(&two).await;
+        let key = key(1, 2);
+        let mut first = home.db.write().await.unwrap();
+        assert!(first.end_pass(&pass_one, Outcome::Broken, None, None, Timestamp(20)).await.unwrap());
+        let other = home.another().await;
+        let mut second = Box::pin(async {
+            let mut tx = other.write().await.unwrap();
+            assert!(tx.end_pass(&pass_two, Outcome::Broken, None, None, Timestamp(20)).await.unwrap());
+            tx.lock_check(&key).await.unwrap();
+            let seen = tx.running_pass(&one.id).await.unwrap();
+            tx.commit().await.unwrap();
+            seen
+        });
+        first.lock_check(&key).await.unwrap();
+        assert!(first.running_pass(&two.id).await.unwrap().is_some(), "not ended for the first");
+        if !home.is_sqlite() {
+            // On SQLite it waits for its beginning, which cannot be seen from outside.
+            const WAITING: &str = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+            let waits = async { while home.number(WAITING).await == 0 {} };
+            tokio::select! {
+                _ = &mut second => panic!("the second did not wait"),
+                () = waits => {}
+            }
+        }
+        first.commit().await.unwrap();
+        assert_eq!(second.await, None, "the first has ended its pass");
     }
 
     async fn a_pass_has_at_most_one_review(home) {

@@ -344,6 +344,38 @@ fn key_of(space: &jury::domain::space::Space) -> jury::store::CheckKey {
     }
 }
 
+/// What two replicas once did to a check they shared, and any want that is not what the
+/// facts say: no pass will end it, so the reaper does.
+#[tokio::test]
+async fn a_check_left_in_progress_without_a_pass_is_mended_by_the_reaper() {
+    let room = Room::open().await;
+    let (_, head) = room.reviewed("feature", &clean()).await;
+    let mut tx = room.server.context.db.write().await.unwrap();
+    let key = key_of(&room.spaces().await[0]);
+    let stale = jury::ports::forge::CheckView {
+        conclusion: None,
+        title: "Reviewing".into(),
+        summary: "From before".into(),
+        details_url: "https://jury.example/".into(),
+    };
+    tx.want_check(&key, &serde_json::to_vec(&stale).unwrap(), false)
+        .await
+        .unwrap();
+    tx.enqueue(&jury::store::Task::SyncCheck(key), room.server.context.now())
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    room.later(1).await;
+    assert_eq!(room.shown(&head).await, ["completed/success", "in_progress/-"]);
+    room.reap().await;
+    room.settle().await;
+    assert_eq!(
+        room.shown(&head).await,
+        ["completed/success", "completed/success"]
+    );
+    room.leave().await;
+}
+
 #[tokio::test]
 async fn d49_what_the_base_branch_did_meanwhile_is_not_the_pull_requests() {
     let room = Room::open().await;
