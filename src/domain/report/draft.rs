@@ -100,11 +100,13 @@ pub fn place(result: &ToolResult, configured: Option<Axis>, file: File<'_>) -> S
         range = (first_added, first_added);
         quote = quoted(&lines, range);
     }
+    let wanted = range;
     let Some((range, quote)) = quote else {
         // One line that is longer than any quote.
         return Standing::Here(Box::new(summary(result, configured, Some(file.path))));
     };
-    if draft.suggestion.is_some() && range.1 - range.0 != quote_lines(&quote) {
+    if range != wanted {
+        // It would replace the lines that were taken along.
         draft.suggestion = None;
     }
     draft.anchor = Some(Anchor {
@@ -115,10 +117,6 @@ pub fn place(result: &ToolResult, configured: Option<Axis>, file: File<'_>) -> S
     });
     draft.quote = Some(quote);
     Standing::Here(Box::new(draft))
-}
-
-fn quote_lines(quote: &str) -> u32 {
-    u32::try_from(quote.matches('\n').count()).unwrap_or(u32::MAX)
 }
 
 fn line<'a>(lines: &[&'a [u8]], number: u32) -> Option<&'a [u8]> {
@@ -147,7 +145,11 @@ fn quoted(lines: &[&[u8]], (start, end): (u32, u32)) -> Option<((u32, u32), Stri
         .filter_map(|number| line(lines, number))
         .map(|line| String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)))
         .collect();
-    let text = text.join("\n");
+    let mut text = text.join("\n");
+    // A quote's final LF ends its last line, so one that is empty needs an end of its own.
+    if text.ends_with('\n') {
+        text.push('\n');
+    }
     (text.len() <= MAX_QUOTE).then_some(((first, last), text))
 }
 

@@ -596,6 +596,24 @@ fn a_blank_line_is_quoted_with_its_neighbour_and_a_huge_region_by_its_first_chan
     assert_eq!((anchor.start_line, anchor.end_line), (700, 700));
 }
 
+/// Found by fuzzing: the quote lost its last line, and a suggestion would have replaced
+/// one line less than it stands for.
+#[test]
+fn a_region_that_ends_in_an_empty_line_keeps_it() {
+    let blob = "one\n\nthree\n\n";
+    for (start, end, added) in [(1, 2, 2), (1, 4, 4), (3, 4, 4), (2, 4, 2)] {
+        let mut results = at("a.js", &json!({ "startLine": start, "endLine": end }));
+        results[0]["fixes"] = json!([{ "artifactChanges": [{ "artifactLocation": { "uri": "a.js" }, "replacements": [{
+            "deletedRegion": { "startLine": start, "endLine": end }, "insertedContent": { "text": "new" } }] }] }]);
+        let report = log(&results, &[]);
+        let draft = here(drafted(only(&report), blob, &[added]));
+        assert_eq!(draft.suggestion.as_deref(), Some("new"));
+        let placed = crate::domain::review::grounding::ground(draft, Some(blob.as_bytes())).unwrap();
+        let anchor = placed.draft.anchor.unwrap();
+        assert_eq!((anchor.start_line, anchor.end_line), (start, end));
+    }
+}
+
 #[test]
 fn the_axis_is_the_configured_one_else_what_the_rule_says() {
     let axis_of = |properties: Value, configured| {
