@@ -15,6 +15,7 @@ mod jobs;
 mod opening;
 mod passes;
 mod probe;
+mod replay;
 mod spaces;
 mod wants;
 
