@@ -123,6 +123,7 @@ async fn costs(home: &Home, meter: &Meter, space: &Space) -> BTreeMap<&'static s
     cost!("running_pass", tx => tx.running_pass(&space.id));
     cost!("spaces_to_tend", tx => tx.spaces_to_tend(100));
     cost!("is_dead", tx => tx.is_dead(&task("s")));
+    cost!("bring_forward", tx => tx.bring_forward(Timestamp(0), far, far));
     cost!("release_leases", tx => tx.release_leases(far));
     cost!("contributions", tx => tx.contributions(&pass.id));
     cost!("check", tx => tx.check(&key));

@@ -167,11 +167,11 @@ async fn s04_no_token_of_any_family_is_repeated_in_anything_that_is_said() {
     for comment in comments.as_array().unwrap() {
         said.push_str(comment["body"].as_str().unwrap());
     }
-    for n in 0..all.len() {
+    for (n, token) in all.iter().enumerate() {
         assert!(
             said.contains(&format!("src/net{n}.rs")),
             "nothing is said of {}",
-            &all[n][..6]
+            &token[..6]
         );
     }
     assert!(said.contains("deploy/key.pem"));

@@ -53,10 +53,10 @@ async fn a_token_in_a_name_blocks_and_is_repeated_nowhere() {
         &branch,
         &[
             // Faults of other rules, which would stand on lines of these files.
-            Edit::write(&format!("src/{token}.rs"), faults::with_conflict()),
-            Edit::write(&format!("keys/{token}/net.rs"), faults::with_token()),
+            Edit::write(format!("src/{token}.rs"), faults::with_conflict()),
+            Edit::write(format!("keys/{token}/net.rs"), faults::with_token()),
             // A file that cannot be seen is named too.
-            Edit::write(&format!("docs/{token}.md"), "text\0more\n"),
+            Edit::write(format!("docs/{token}.md"), "text\0more\n"),
         ],
     );
     let number = room
