@@ -149,6 +149,8 @@ async fn costs(home: &Home, meter: &Meter, space: &Space) -> BTreeMap<&'static s
     cost!("job_counts", tx => tx.job_counts());
     let (d, many) = (DeliveryId::new("d"), [DeliveryId::new("d"), DeliveryId::new("e")]);
     cost!("is_delivery_due", tx => tx.is_delivery_due(far));
+    cost!("delivery", tx => tx.delivery(&d));
+    cost!("requeue_delivery", tx => tx.requeue_delivery(&d, far));
     cost!("finish_delivery", tx => tx.finish_delivery(&d, "c"));
     cost!("finish_deliveries", tx => tx.finish_deliveries(&many, "c"));
     cost!("retry_delivery", tx => tx.retry_delivery(&d, "c", far, "x"));
