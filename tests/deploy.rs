@@ -4,7 +4,7 @@ use jury::emulator::AppRegistration;
 use serde_json::Value;
 
 fn manifest() -> Value {
-    serde_json::from_str(include_str!("../deploy/app-manifest.json")).unwrap()
+    serde_json::from_str(include_str!("../deploy/app-manifest.json")).expect("the manifest is JSON")
 }
 
 /// The stories run with these permissions and events, and the emulator refuses what
