@@ -195,7 +195,12 @@ fn alone(storage: &Storage) -> Result<Option<File>, StartError> {
 /// instead of running out.
 fn take_folder(folder: &Path) -> Result<File, StartError> {
     let path = folder.join("jury.lock");
-    let file = File::create(&path).map_err(|error| StartError(format!("{}: {error}", path.display())))?;
+    let file = File::create(&path).map_err(|error| {
+        StartError(format!(
+            "the data folder {} cannot be written to: {error}",
+            folder.display()
+        ))
+    })?;
     file.try_lock().map_err(|_| {
         StartError(format!(
             "another jury serve is using the data folder {}; stop it, or give this one its own with --data, or use \

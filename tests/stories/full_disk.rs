@@ -229,5 +229,8 @@ fn a_read_only_disk_is_told_at_the_start() {
         .unwrap();
     let said = String::from_utf8_lossy(&denied.stderr);
     assert_eq!(denied.status.code(), Some(2), "{said}");
-    assert!(said.contains("cannot be opened: Read-only file system"), "{said}");
+    assert!(
+        said.contains("cannot be written to: Read-only file system"),
+        "{said}"
+    );
 }
