@@ -17,8 +17,8 @@ const require = createRequire(join(process.cwd(), 'package.json'));
 const Ajv = require('ajv/dist/2020').default;
 const addFormats = require('ajv-formats').default;
 
-/** Errors that any operation may answer, documented there or not. */
-const ANYWHERE = new Set([400, 401, 403, 404, 429, 500, 502, 503]);
+/** What any operation may answer, documented there or not: redirects (of renamed repositories) and errors. */
+const ANYWHERE = new Set([301, 302, 307, 400, 401, 403, 404, 429, 500, 502, 503]);
 /** Path parameters whose value may hold slashes. */
 const MANY_SEGMENTS = new Set(['{path}', '{ref}', '{basehead}']);
 const ERRORS_SHOWN = 5;

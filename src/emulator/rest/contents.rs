@@ -120,7 +120,7 @@ pub(crate) fn git_ref(world: &World, repo: u64, name: &str) -> Outcome {
     Ok(Answer::ok(json!({
         "ref": full,
         "node_id": node_id("Ref", found.id),
-        "url": format!("{root}/{full}"),
+        "url": format!("{root}/{}", utf8_percent_encode(&full, PATH)),
         "object": {"sha": sha, "type": "commit", "url": format!("{root}/commits/{sha}")},
     })))
 }
