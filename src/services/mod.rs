@@ -123,10 +123,7 @@ impl Context {
         if left_ms <= 0 || left_ms > self.settings.settle_ms {
             return Ok(());
         }
-        Err(Failure::Later {
-            reason: "an earlier request without an answer may still take effect".to_owned(),
-            after_ms: Some(left_ms),
-        })
+        Err(Failure::Unsettled { after_ms: left_ms })
     }
 
     /// A write transaction that proves that the job's lease still holds, and keeps it
@@ -155,6 +152,13 @@ pub enum Failure {
     /// The installation is suspended or gone: the work is asked for again when it is open.
     #[error("the installation is closed: {0}")]
     Closed(String),
+    /// A request of an earlier try may still take effect: wait so many milliseconds.
+    /// Nothing was asked, so it does not count as a try.
+    #[error("an earlier request without an answer may still take effect")]
+    Unsettled {
+        /// Milliseconds.
+        after_ms: i64,
+    },
     /// The lease was lost: somebody else does it now.
     #[error("the lease was lost")]
     Lost,

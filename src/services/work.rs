@@ -167,6 +167,16 @@ async fn carry_out(ctx: &Context, job: &Job) -> Result<(), Failure> {
             metrics::counter!("jury_jobs_total", "kind" => kind, "outcome" => "retried").increment(1);
             tracing::warn!("the lease was lost");
         }
+        Err(Failure::Unsettled { after_ms }) => {
+            metrics::counter!("jury_jobs_total", "kind" => kind, "outcome" => "retried").increment(1);
+            // Asked for anew, with its tries still before it. Whoever lost the lease asks for nothing.
+            if let Some(task) = job.task()
+                && tx.fence(job).await?
+            {
+                tx.finish_job(job).await?;
+                tx.enqueue(&task, ctx.now().plus_ms(after_ms)).await?;
+            }
+        }
         Err(Failure::Later { reason, after_ms }) if job.attempts < ctx.settings.attempts => {
             metrics::counter!("jury_jobs_total", "kind" => kind, "outcome" => "retried").increment(1);
             tracing::warn!(%reason, attempts = job.attempts, "tried again later");
