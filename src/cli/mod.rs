@@ -264,7 +264,7 @@ pub struct SchemaArgs {
 /// What has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Described {
-    /// .github/jury.toml, and the server's [policy]
+    /// .github/jury.toml, and the server's policy
     Policy,
     /// The document of jury review --format json
     Review,
